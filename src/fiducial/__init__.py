@@ -1,0 +1,57 @@
+"""Honest uncertainty for physics-informed neural networks."""
+
+from . import collocation, networks, schedules
+from .catalogue import method, methods, problem, problems
+from .coordinates import Box, Point
+from .driver import Interrupted
+from .field import Field
+from .fit import fit
+from .method import AbstractMethod, AbstractPhase
+from .methods.pinn import PINN
+from .networks import MLP
+from .noise.gaussian import Gaussian
+from .noise_model import AbstractNoise
+from .observed import Observed
+from .operators import derivative, divergence, gradient, laplacian, time_derivative
+from .problem import Output, Problem, Truth
+from .result import Result, load
+from .status import Status
+from .unknowns import Interval, Positive, Real
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "MLP",
+    "PINN",
+    "AbstractMethod",
+    "AbstractNoise",
+    "AbstractPhase",
+    "Box",
+    "Field",
+    "Gaussian",
+    "Interrupted",
+    "Interval",
+    "Observed",
+    "Output",
+    "Point",
+    "Positive",
+    "Problem",
+    "Real",
+    "Result",
+    "Status",
+    "Truth",
+    "collocation",
+    "derivative",
+    "divergence",
+    "fit",
+    "gradient",
+    "laplacian",
+    "load",
+    "method",
+    "methods",
+    "networks",
+    "problem",
+    "problems",
+    "schedules",
+    "time_derivative",
+]

@@ -1,0 +1,247 @@
+"""The command ``fiducial``."""
+
+import importlib.util
+import inspect
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from . import catalogue
+from .checkpoint import Checkpoint
+from .driver import Interrupted
+from .fit import fit
+from .method import AbstractMethod
+from .problem import Problem
+from .result import Result
+from .summary import as_text
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, rich_markup_mode="markdown", help="Honest uncertainty for physics-informed neural networks."
+)
+
+FAILED, USAGE, STOPPED = 1, 2, 130
+
+
+def _fail(message: Any, code: int = USAGE) -> NoReturn:
+    typer.echo(f"fiducial: {message}", err=True)
+    raise typer.Exit(code)
+
+
+@app.command()
+def run(
+    problem: Annotated[
+        str,
+        typer.Argument(help="A ready problem (see `fiducial problems`), or FILE.py or FILE.py:name with a Problem, or a function that returns one."),
+    ],
+    method: Annotated[str | None, typer.Option(help="The method (see `fiducial methods`); by default the best there is.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results; must be new or empty. By default PROBLEM-METHOD in the current folder.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE ...", help="Options of the problem, such as sd=0.1, and of the method, such as method.adam_steps=500."
+        ),
+    ] = None,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar, and nothing printed but errors.")] = False,
+) -> None:
+    """Fit a problem and leave summary.json, result.nc and figures in a folder.
+
+    Exit code 0: the answer is usable. 1: the run failed. 2: a mistake in the call. 130: stopped by Ctrl-C.
+    """
+    if not 0 < level < 1:
+        _fail(f"--level {level}: give a number between 0 and 1, such as 0.95")
+    try:
+        options, settings = _split(set_ or [])
+        chosen = catalogue.method(method, **settings) if method else _default(settings, quiet)
+        posed = _problem(problem, options)
+    except (ValueError, TypeError, KeyError, OSError) as error:
+        _fail(error)
+    folder = _folder(out, f"{posed.name}-{chosen.name}", resume)
+    try:
+        result = fit(posed, chosen, seed=seed, folder=folder / "checkpoint", resume=resume, progress=False if quiet else None)
+    except Interrupted:
+        _fail(f"stopped; go on with the same command and --out {folder} --resume", STOPPED)
+    except (ValueError, TypeError) as error:
+        if not any(folder.iterdir()):
+            folder.rmdir()
+        _fail(error)
+    _write(result, folder, level)
+    if not quiet:
+        typer.echo(as_text(result, level))
+        typer.echo(f"figures, summary.json and result.nc are in {folder}")
+    if not result.status.usable:
+        _fail(f"the run failed: {result.status.message}", FAILED)
+
+
+@app.command()
+def show(folder: Annotated[Path, typer.Argument(help="The folder of a run.")]) -> None:
+    """Print the summary of a run."""
+    path = folder / "summary.json"
+    if Checkpoint(folder / "checkpoint").exists() and not path.is_file():
+        _fail(f"the run in {folder} has not finished; go on with the same command and --out {folder} --resume", FAILED)
+    try:
+        summary = json.loads(path.read_text())
+        text = _text(summary)
+    except FileNotFoundError:
+        _fail(f"{folder} holds no summary.json; give the folder that `fiducial run` named")
+    except (ValueError, KeyError, TypeError) as error:
+        _fail(f"{path} is not a summary of fiducial ({error})")
+    typer.echo(text)
+    typer.echo("files: " + ", ".join(sorted(p.name for p in folder.iterdir() if p.is_file())))
+
+
+@app.command()
+def problems() -> None:
+    """List the ready problems with their options."""
+    for name, make in catalogue.problems().items():
+        options = ", ".join(f"{p.name}={p.default}" for p in inspect.signature(make).parameters.values())
+        typer.echo(f"{name}\n    {(inspect.getdoc(make) or '').splitlines()[0]}\n    options: {options}")
+
+
+@app.command()
+def methods() -> None:
+    """List the methods with their settings."""
+    default = catalogue.default_method().name
+    for name, cls in catalogue.methods().items():
+        settings = ", ".join(f"{p.name}={p.default}" for p in inspect.signature(cls).parameters.values())
+        typer.echo(f"{name}{' (default)' if name == default else ''}\n    {cls.summary}\n    settings: {settings}")
+
+
+def _default(settings: dict[str, Any], quiet: bool) -> AbstractMethod:
+    name = catalogue.default_method().name
+    chosen = catalogue.method(name, **settings)
+    if not quiet:
+        typer.echo(f"no method named, using '{name}': {chosen.summary}", err=True)
+    return chosen
+
+
+def _split(pairs: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options of the problem and settings of the method (``method.name=value``)."""
+    options: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not (equals and key):
+            raise ValueError(f"--set {pair}: write key=value, such as sd=0.1")
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = text
+        if key.startswith("method."):
+            settings[key.removeprefix("method.")] = value
+        else:
+            options[key] = value
+    return options, settings
+
+
+def _problem(spec: str, options: dict[str, Any]) -> Problem:
+    """A problem by name, or from a user's file."""
+    path, _, name = spec.partition(":")
+    if not path.endswith(".py"):
+        return catalogue.problem(spec, **options)
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path}: no such file")
+    module = _import(Path(path))
+    found = {n: v for n, v in vars(module).items() if isinstance(v, Problem)}
+    if not name:
+        if "problem" in vars(module):
+            name = "problem"
+        elif len(found) == 1:
+            name = next(iter(found))
+        else:
+            raise ValueError(f"{path} has {len(found)} problems ({', '.join(found) or 'none'}); name one: {path}:NAME")
+    if not hasattr(module, name):
+        raise ValueError(f"{path} has no '{name}'; it has {', '.join(found) or 'no problem'}")
+    value = getattr(module, name)
+    if callable(value):
+        accepted = inspect.signature(value).parameters
+        stray = [o for o in options if o not in accepted]
+        if stray:
+            raise ValueError(f"{path}:{name} has no option '{stray[0]}'; it has {', '.join(accepted) or 'none'}")
+        value = value(**options)
+    elif options:
+        raise ValueError(f"{path}:{name} is a problem without options; make it a function with keyword arguments to use --set")
+    if not isinstance(value, Problem):
+        raise TypeError(f"{path}:{name} is {type(value).__name__}, not a Problem")
+    return value if value.name != "problem" else value.replace(name=Path(path).stem)
+
+
+def _import(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    except (ValueError, TypeError, OSError):
+        raise
+    except Exception as error:
+        raise ValueError(f"{path} failed: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+def _folder(out: Path | None, default: str, resume: bool) -> Path:
+    """The folder to work in; never one that holds something, unless its run is to go on."""
+    if out is None:
+        used = [Path(default), *(Path(f"{default}-{i}") for i in range(2, 1000))]
+        taken = [p for p in used if p.exists()]
+        out = taken[-1] if resume and taken else next(p for p in used if not p.exists())
+    if resume:
+        if not Checkpoint(out / "checkpoint").exists():
+            _fail(f"{out} holds no run to go on with; leave out --resume to begin one")
+    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+        _fail(f"{out} is not empty; give a new folder with --out, or --resume to go on with the run in it")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        _fail(f"cannot make the folder {out}: {error.strerror}")
+    return out
+
+
+def _write(result: Result, folder: Path, level: float) -> None:
+    from .plots import plot, plot_trace
+
+    result.save(folder / "result.nc")
+    plot(result, level).savefig(folder / "solution.png", dpi=150)
+    plot_trace(result).savefig(folder / "trace.png", dpi=110)
+    temporary = folder / ".summary.json.tmp"
+    temporary.write_text(json.dumps(result.summary(level), indent=2, allow_nan=False) + "\n")
+    os.replace(temporary, folder / "summary.json")
+
+
+def _text(summary: dict[str, Any]) -> str:
+    lines = [f"{summary['problem']} by {summary['method']}, seed {summary['seed']}: {summary['status']}"]
+
+    def line(name: str, entry: dict[str, Any]) -> str:
+        return f"{name}: " + ", ".join(f"{k} {v:.5g}" for k, v in entry.items() if v is not None)
+
+    lines += [line(name, entry) for name, entry in summary["unknowns"].items()]
+    lines += [line(f"{parameter} of {group}", entry) for group, own in summary["noise"].items() for parameter, entry in own.items()]
+    lines += [line(name, entry) for name, entry in summary["field"].items() if any(v is not None for v in entry.values())]
+    lines.append(f"verdict: {summary['diagnosis']['verdict']}")
+    for check in summary["diagnosis"]["checks"]:
+        lines.append(line(f"  [{'ok' if check['ok'] else '!!'}] {check['name']}", {k: check[k] for k in ("value", "limit")}))
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Entry point. ``--set a=1 b=2`` is understood as ``--set a=1 --set b=2``."""
+    arguments: list[str] = []
+    repeating: str | None = None
+    for argument in sys.argv[1:]:
+        if repeating and "=" in argument and not argument.startswith("-") and arguments[-1] != repeating:
+            arguments.append(repeating)
+        elif argument.startswith("-"):
+            repeating = argument if argument == "--set" else None
+        arguments.append(argument)
+    app(arguments, prog_name="fiducial")

@@ -1,0 +1,98 @@
+"""Where the equation is asked to hold: rules that lay points in a domain.
+
+A rule is any ``callable(domain) -> (n, d) array``; these are the usual ones.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .coordinates import Box
+
+Collocation = Callable[[Box], np.ndarray]
+
+
+def _spread(domain: Box, unit: np.ndarray) -> np.ndarray:
+    return domain.lower + (domain.upper - domain.lower) * unit
+
+
+def _check(n: int, rule: str) -> None:
+    if not (isinstance(n, int) and n >= 1):
+        raise ValueError(f"{rule}: the number of points must be a whole number of at least 1, got {n!r}")
+
+
+def grid(n: int | None = None, **per_coordinate: int) -> Collocation:
+    """A regular grid that includes the ends of every range.
+
+    Arguments:
+        n: points along each coordinate.
+        per_coordinate: points along named coordinates, such as ``grid(x=50, t=10)``.
+
+    Example:
+        >>> grid(3)(Box(x=(0, 1))).ravel().tolist()
+        [0.0, 0.5, 1.0]
+    """
+    for count in [*([] if n is None else [n]), *per_coordinate.values()]:
+        _check(count, "grid")
+
+    def lay(domain: Box) -> np.ndarray:
+        unknown = [name for name in per_coordinate if name not in domain.names]
+        missing = [name for name in domain.names if name not in per_coordinate and n is None]
+        if unknown or missing:
+            raise ValueError(f"grid(...): give n, or a count for each of {', '.join(domain.names)}")
+        axes = [np.linspace(lo, hi, per_coordinate.get(name, n)) for name, lo, hi in zip(domain.names, domain.lower, domain.upper, strict=True)]
+        return np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
+
+    return lay
+
+
+def sobol(n: int, *, seed: int = 0) -> Collocation:
+    """Scrambled Sobol points: even cover in several dimensions (``scipy.stats.qmc``).
+
+    Example:
+        >>> sobol(8)(Box(x=(0, 1), t=(0, 1))).shape
+        (8, 2)
+    """
+    _check(n, "sobol")
+
+    def lay(domain: Box) -> np.ndarray:
+        from scipy.stats import qmc
+
+        power = int(np.ceil(np.log2(n)))
+        return _spread(domain, qmc.Sobol(len(domain.names), seed=seed).random_base2(power)[:n])
+
+    return lay
+
+
+def latin_hypercube(n: int, *, seed: int = 0) -> Collocation:
+    """Latin hypercube points: every coordinate evenly filled (``scipy.stats.qmc``).
+
+    Example:
+        >>> latin_hypercube(8)(Box(x=(0, 1))).shape
+        (8, 1)
+    """
+    _check(n, "latin_hypercube")
+
+    def lay(domain: Box) -> np.ndarray:
+        from scipy.stats import qmc
+
+        return _spread(domain, qmc.LatinHypercube(len(domain.names), seed=seed).random(n))
+
+    return lay
+
+
+def at_points(x: Any) -> Collocation:
+    """Points of the user's own choice, in any form that observations take.
+
+    Example:
+        >>> at_points([0.0, 0.3])(Box(x=(0, 1))).shape
+        (2, 1)
+    """
+    return lambda domain: domain.points(x, label="collocation points").array
+
+
+def default(domain: Box) -> np.ndarray:
+    """What is used when nothing is said: 200 points on a line, 1,024 Sobol points or more above that."""
+    d = len(domain.names)
+    return grid(200)(domain) if d == 1 else sobol(1024 * (d - 1))(domain)

@@ -1,0 +1,77 @@
+"""Fit a problem with a method."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from .catalogue import default_method
+from .checkpoint import Checkpoint
+from .driver import Interrupted, Run, run
+from .method import AbstractMethod
+from .model import bind
+from .problem import Problem
+from .progress import progress_bar
+from .result import Result
+
+
+def fit(
+    problem: Problem,
+    method: AbstractMethod | None = None,
+    *,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    progress: bool | None = None,
+) -> Result:
+    """Answer a problem with a method.
+
+    Arguments:
+        problem: the problem.
+        method: the method; if left out, the best there is, and a line says which.
+        seed: seed of all random numbers; the same seed gives the same answer.
+        folder: where to keep a checkpoint after every chunk of steps, so that a stopped run can
+            be resumed. It is emptied of the checkpoint once the run is complete.
+        resume: go on from the checkpoint in ``folder``, if there is one.
+        progress: show a progress bar; by default only in a terminal.
+
+    Returns:
+        The result, also when chains diverged: look at ``result.status``.
+
+    Raises:
+        ValueError: for a problem or method that cannot work, before anything is compiled.
+        Interrupted: after Ctrl-C; with a folder the run can be resumed.
+
+    Example:
+        ``result = fiducial.fit(problem, seed=1); result.parameters()``
+    """
+    if not isinstance(problem, Problem):
+        raise TypeError(f"fit({problem!r}): give a Problem, or one from the catalogue: fiducial.problem('poisson')")
+    if method is None:
+        method = default_method()
+        print(f"fiducial: no method named, using '{method.name}': {method.summary}", file=sys.stderr)
+    if not isinstance(method, AbstractMethod):
+        raise TypeError(f"fit(problem, {method!r}): give a method such as PINN() (with brackets)")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed={seed!r}: give a whole number of at least 0")
+    if resume and folder is None:
+        raise ValueError("resume=True needs the folder of the run that was stopped: fit(..., folder='run', resume=True)")
+    checkpoint = None if folder is None else Checkpoint(Path(folder))
+    if checkpoint is not None and checkpoint.exists() and not resume:
+        raise ValueError(f"{folder} holds an unfinished run; give resume=True to go on, or another folder")
+    method.check(problem)
+    with jax.enable_x64(True), progress_bar(progress) as report:
+        model = bind(problem)
+        data: Any = {name: y[None] for name, y in model.data.items()}
+        try:
+            finished: Run = run(model, method, data, seed=int(seed), checkpoint=checkpoint, resume=resume, report=report)  # type: ignore[arg-type]
+        except Interrupted:
+            hint = f"; go on with fit(..., folder='{folder}', resume=True)" if folder else "; give a folder to be able to resume"
+            raise Interrupted(f"stopped by Ctrl-C{hint}") from None
+        answer = method.collect(model, data, finished.outcome)
+        result = Result.build(model, method, answer, finished, seed=int(seed))
+    if checkpoint is not None:
+        checkpoint.remove()
+    return result

@@ -1,0 +1,76 @@
+"""One group of observations, resolved against its problem: what a method computes with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .coordinates import Points
+from .noise_model import AbstractNoise
+from .unknowns import AbstractUnknown
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Values of one scalar quantity with a common noise model.
+
+    Attributes:
+        name: what the group is called in results.
+        quantity: ``(field, at, p) -> number``, the mean of the observations at a point.
+        points: the point of each observation.
+        sites: the distinct points, where the quantity is evaluated once.
+        index: for each observation, the position of its point among ``sites``.
+        y: the observed values, flat.
+        shape: the shape in which the user gave them.
+        noise: the noise model, or None for exact values.
+        output: the output that is observed directly, or None.
+        physics: whether the group states the equation.
+    """
+
+    name: str
+    quantity: Callable[[Any, Any, Any], Any]
+    points: Points
+    sites: Points
+    index: np.ndarray
+    y: np.ndarray
+    shape: tuple[int, ...]
+    noise: AbstractNoise | None
+    output: str | None
+    physics: bool
+
+    @classmethod
+    def resolve(
+        cls,
+        name: str,
+        quantity: Callable[[Any, Any, Any], Any],
+        points: Points,
+        y: np.ndarray,
+        noise: AbstractNoise | None,
+        *,
+        output: str | None = None,
+        physics: bool = False,
+    ) -> "Group":
+        """Match values to points, replicates included."""
+        label = f"observations of '{name}'"
+        n = len(points)
+        if y.ndim == 0:
+            y = np.full(n, float(y))
+        if y.shape[0] != n:
+            raise ValueError(f"{label}: {n} points but {y.shape[0]} values; give one value (or one row of replicates) per point")
+        if y.size == 0:
+            raise ValueError(f"{label}: there are no values; give at least one, or leave the group out")
+        every = Points(points.names, np.repeat(points.array, y.size // n, axis=0))
+        if noise is not None:
+            noise.check(y.size, label)
+        sites, index = every.distinct()
+        return cls(name, quantity, every, sites, index, y.reshape(-1), y.shape, noise, output, physics)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the values carry no error."""
+        return self.noise is None
+
+    def noise_unknowns(self) -> dict[str, AbstractUnknown]:
+        """Unknown parameters of the noise, with pilot guesses from the data."""
+        return {} if self.noise is None else self.noise.unknowns(self.y, self.points, self.index)

@@ -1,0 +1,124 @@
+"""What a method is: a short list of phases that the driver runs, and how to read their outcome.
+
+A method never owns a loop. Each phase says how to start from the phase before, how to take
+one step, when to stop and what to keep; the driver batches it over chains and data sets,
+compiles it once, and looks after checkpoints, progress and divergence.
+"""
+
+import abc
+import dataclasses
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from .model import Data, Model
+from .problem import Problem
+
+State = Any
+Info = dict[str, Array]
+
+
+class AbstractPhase(eqx.Module):
+    """One stretch of a run, written for one chain on one data set.
+
+    ``State`` is a pytree of arrays with what the next step needs, ``theta`` among it;
+    ``Info`` is a dictionary of numbers that a person looks at.
+    """
+
+    name: eqx.AbstractClassVar[str]
+    steps: eqx.AbstractVar[int]
+
+    @abc.abstractmethod
+    def init(self, model: Model, data: Data, previous: State | None, *, key: PRNGKeyArray) -> State:
+        """The first state, from the last of the phase before (None for the first phase)."""
+
+    @abc.abstractmethod
+    def step(self, model: Model, data: Data, state: State, progress: Float[Array, ""], *, key: PRNGKeyArray) -> tuple[State, Info]:
+        """One step; ``progress`` runs from 0 to 1 over the phase."""
+
+    def done(self, state: State) -> Bool[Array, ""]:
+        """Whether this chain may stop before all steps are done."""
+        del state
+        return jnp.asarray(False)
+
+    def draw(self, state: State) -> Any:
+        """What to keep of the state as a draw, or None for a phase without draws."""
+        del state
+
+    @property
+    def record_every(self) -> int:
+        """Steps between two records of info and draw."""
+        return max(1, self.steps // 200)
+
+
+class Answer(NamedTuple):
+    """What a method found, for every data set and chain; arrays are NumPy.
+
+    Attributes:
+        estimate: parameters of the point estimate, (data set, p).
+        draws: parameters drawn, (data set, chain, draw, p), or None.
+        errors: imputed standardised errors by group, (data set, chain, draw, n), or None.
+    """
+
+    estimate: np.ndarray
+    draws: np.ndarray | None = None
+    errors: dict[str, np.ndarray] | None = None
+
+
+class Outcome(NamedTuple):
+    """What the driver hands back to a method: leading axes are (data set, chain).
+
+    Attributes:
+        state: the last state of the last phase.
+        status: a [`Status`][fiducial.status.Status] for each chain.
+        trace: by phase the recorded info, time on the third axis.
+        draws: the recorded draws of each phase that keeps any, time on the third axis.
+    """
+
+    state: State
+    status: np.ndarray
+    trace: dict[str, dict[str, np.ndarray]]
+    draws: dict[str, Any]
+
+
+class AbstractMethod(eqx.Module):
+    """A way to answer a problem. Each is one file in ``methods/``.
+
+    Attributes:
+        name: what it is called on the command line.
+        summary: one line that says what it does.
+        no_interval: why it gives no intervals, or None when it does.
+        chains: how many chains to run.
+    """
+
+    name: eqx.AbstractClassVar[str]
+    summary: eqx.AbstractClassVar[str]
+    no_interval: ClassVar[str | None] = None
+    chains: eqx.AbstractVar[int]
+
+    def check(self, problem: Problem) -> None:
+        """Raise a ``ValueError`` that says what to do if the method cannot serve the problem."""
+        del problem
+
+    @abc.abstractmethod
+    def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
+        """What to run, in order."""
+
+    @abc.abstractmethod
+    def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
+        """The answer, from what the phases left."""
+
+    def settings(self) -> dict[str, Any]:
+        """The settings by name, as JSON can hold them."""
+        return {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple | list):
+        return [_plain(v) for v in value]
+    return getattr(value, "__name__", repr(value))

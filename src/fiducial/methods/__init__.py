@@ -1,0 +1,1 @@
+"""Methods, one per file; found by name."""

@@ -1,0 +1,70 @@
+"""The physics-informed neural network: a point estimate."""
+
+from typing import ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome
+from ..model import Data, Model
+from ..phases.adam import Adam
+from ..phases.levenberg_marquardt import LevenbergMarquardt
+from ..schedules import exponential
+from ..status import Status
+
+
+class PINN(AbstractMethod):
+    """Fit one network to data and equation: Adam, then a Levenberg-Marquardt polish.
+
+    The estimate is the maximum-likelihood one under the equation as a constraint. It comes
+    without an interval.
+
+    Arguments:
+        adam_steps: number of Adam steps; 0 goes straight to Levenberg-Marquardt.
+        learning_rate: Adam's step size at the start; it falls to a tenth of that.
+        lm_steps: largest number of Levenberg-Marquardt steps; 0 leaves them out.
+        precision: ``"float32"`` or ``"float64"``, for Adam; the polish is always in float64.
+
+    Reference:
+        Raissi, Perdikaris, Karniadakis (2019), J. Comput. Phys. 378:686-707.
+
+    Example:
+        ``fiducial.fit(problem, fiducial.PINN(adam_steps=500), seed=0)``
+    """
+
+    adam_steps: int = 1000
+    learning_rate: float = 1e-2
+    lm_steps: int = 300
+    precision: str = "float32"
+    chains: int = 1
+    name: ClassVar[str] = "pinn"
+    summary: ClassVar[str] = "one network fitted to data and equation; a point estimate without intervals"
+    no_interval: ClassVar[str | None] = (
+        "pinn is a point estimate: it minimises one loss and says nothing about how far other data would have moved it"
+    )
+
+    def __check_init__(self) -> None:
+        if self.adam_steps < 0 or self.lm_steps < 0 or self.adam_steps + self.lm_steps == 0:
+            raise ValueError(f"PINN(adam_steps={self.adam_steps}, lm_steps={self.lm_steps}): at least one must be positive, none negative")
+        if not self.learning_rate > 0:
+            raise ValueError(f"PINN(learning_rate={self.learning_rate}): must be positive")
+        if self.precision not in ("float32", "float64"):
+            raise ValueError(f"PINN(precision={self.precision!r}): use 'float32' or 'float64'")
+        if self.chains < 1:
+            raise ValueError(f"PINN(chains={self.chains}): at least one")
+
+    def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
+        del model
+        adam = Adam(self.adam_steps, exponential(self.learning_rate, self.learning_rate / 10), dtype=jnp.dtype(self.precision))
+        phases: list[AbstractPhase] = [adam] if self.adam_steps else []
+        return tuple(phases + ([LevenbergMarquardt(self.lm_steps)] if self.lm_steps else []))
+
+    def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
+        """Of several chains the estimate is a converged one with the smallest final loss."""
+        losses = next(reversed(outcome.trace.values()))["loss"]
+        finite = np.isfinite(losses)
+        # a chain that stopped early records nothing after its end
+        ends = losses.shape[-1] - 1 - np.argmax(finite[..., ::-1], axis=-1)
+        last = np.take_along_axis(np.where(finite, losses, np.inf), ends[..., None], axis=-1)[..., 0]
+        best = np.lexsort((last, outcome.status != Status.CONVERGED), axis=1)[:, 0]
+        return Answer(estimate=outcome.state.theta[np.arange(len(best)), best])

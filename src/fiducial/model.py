@@ -1,0 +1,291 @@
+"""A problem made computable: one flat parameter vector, means of every group, residual rows.
+
+Every method works on ``theta``, a flat vector that holds the network's weights, the
+unconstrained unknowns and the unconstrained noise parameters. All functions here are for
+one data set and one ``theta``; batching is the driver's business.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from .coordinates import Points, hand_over
+from .field import Field, field_of_functions
+from .group import Group
+from .noise_model import NoiseParameters
+from .problem import Problem
+from .unknowns import AbstractUnknown
+
+Data = dict[str, Array]
+"""Observed values by group, flat."""
+
+_TRIAL_NETWORKS = 8
+# Inputs are scaled to [-3, 3]: a fresh network with unit-sized weights then bends over the domain.
+# On [-1, 1] it is nearly a straight line, and Adam hardly leaves that.
+_INPUT_REACH = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What methods compute with; made from a problem by [`bind`][fiducial.model.bind].
+
+    Attributes:
+        problem: the problem.
+        size: number of parameters in ``theta``.
+        scales: for each group the size of its residual for random networks (of whitened residuals
+            where there is noise), which makes residuals of any unit comparable.
+    """
+
+    problem: Problem
+    size: int
+    scales: dict[str, float]
+    _static: Any
+    _unravel: Callable[[Array], Any]
+    _input: tuple[np.ndarray, np.ndarray]
+    _output: tuple[np.ndarray, np.ndarray, np.ndarray]
+    _noise_unknowns: dict[str, dict[str, AbstractUnknown]]
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        return self.problem.groups
+
+    @property
+    def data(self) -> Data:
+        """The problem's own observed values."""
+        return {g.name: np.asarray(g.y) for g in self.groups}  # type: ignore[misc]
+
+    def init(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, " p"]:
+        """A fresh parameter vector: a random network, unknowns at their guesses."""
+        return _ravel(_tree(self.problem, self._noise_unknowns, key)).astype(dtype)
+
+    def unknowns(self, theta: Float[Array, " p"]) -> dict[str, Array]:
+        """The unknown constants in the user's units."""
+        raw = self._parts(theta)["unknowns"]
+        return {name: u.constrain(raw[name]) for name, u in self.problem.unknowns.items()}
+
+    def noise(self, theta: Float[Array, " p"]) -> dict[str, NoiseParameters]:
+        """The unknown noise parameters of every noisy group."""
+        raw = self._parts(theta)["noise"]
+        return {g: {n: u.constrain(raw[g][n]) for n, u in us.items()} for g, us in self._noise_unknowns.items()}
+
+    def with_noise(self, theta: Float[Array, " p"], noise: dict[str, NoiseParameters]) -> Float[Array, " p"]:
+        """The same parameters with other noise parameters."""
+        parts = self._parts(theta)
+        raw = {g: {n: u.unconstrain(noise[g][n]) for n, u in us.items()} for g, us in self._noise_unknowns.items()}
+        return _ravel({**parts, "noise": raw}).astype(theta.dtype)
+
+    def field(self, theta: Float[Array, " p"]) -> Field:
+        """The solution that the parameters stand for."""
+        network = eqx.combine(self._parts(theta)["network"], self._static)
+        problem, names = self.problem, tuple(self.problem.outputs)
+        center, unit = (jnp.asarray(v, theta.dtype) for v in self._input)
+        offset, scale, positive = self._output
+        offset, scale = jnp.asarray(offset, theta.dtype), jnp.asarray(scale, theta.dtype)
+
+        def evaluate(row: Float[Array, " d"]) -> Float[Array, " outputs"]:
+            raw = network((row - center) / unit)
+            value = jnp.where(positive, scale * jax.nn.softplus(raw), offset + scale * raw)
+            if problem.constraint is None:
+                return value
+            at, p = hand_over(problem.domain.names, row), self.unknowns(theta)
+            if len(names) == 1:
+                return jnp.reshape(problem.constraint(value[0], at, p), (1,))
+            changed = problem.constraint({n: value[i] for i, n in enumerate(names)}, at, p)
+            return jnp.stack([jnp.asarray(changed[n]) for n in names])
+
+        return Field(evaluate, problem.domain.names, names)
+
+    def evaluate(self, theta: Float[Array, " p"], points: Points) -> Float[Array, "n outputs"]:
+        """All outputs at any points."""
+        return points.map(self.field(theta).all, theta.dtype)
+
+    def mean(self, theta: Float[Array, " p"], group: Group, points: Points | None = None) -> Float[Array, " k"]:
+        """The group's quantity at its distinct sites, or at other points."""
+        field, p = self.field(theta), self.unknowns(theta)
+        sites = group.sites if points is None else points
+        return sites.map(lambda at: group.quantity(field, at, p), theta.dtype)
+
+    def mean_jacobian(self, theta: Float[Array, " p"], group: Group) -> tuple[Float[Array, " k"], Float[Array, "k p"]]:
+        """The means at the sites and their gradients, by one reverse pass per point."""
+
+        def at_one(theta: Array, row: Array) -> Array:
+            at = hand_over(group.sites.names, row)
+            return jnp.asarray(group.quantity(self.field(theta), at, self.unknowns(theta)))
+
+        rows = jnp.asarray(group.sites.array, theta.dtype)
+        return jax.vmap(jax.value_and_grad(at_one), (None, 0))(theta, rows)
+
+    def whiten(self, group: Group, mean: Float[Array, "k *columns"], noise: NoiseParameters) -> Float[Array, "m *columns"]:
+        """Means, or columns of their Jacobian, in units of the errors (of ``scales`` for exact groups)."""
+        if group.noise is None:
+            return mean / self.scales[group.name]
+        return group.noise.whiten_mean(mean, group.points, group.index, len(group.sites), noise)
+
+    def targets(self, group: Group, y: Float[Array, " n"], noise: NoiseParameters) -> Float[Array, " m"]:
+        """Data in the same units; replicates are collapsed to their means."""
+        if group.noise is None:
+            # Exact replicates can only repeat one value: the first of each site stands for all.
+            first = np.unique(group.index, return_index=True)[1]
+            return y[first] / self.scales[group.name]
+        return group.noise.whiten_data(y, group.points, group.index, len(group.sites), noise)
+
+    def residuals(self, theta: Float[Array, " p"], data: Data) -> dict[str, Float[Array, " m"]]:
+        """Whitened residual rows of every group, data minus mean."""
+        noise = self.noise(theta)
+        return {
+            g.name: self.targets(g, data[g.name], noise.get(g.name, {})) - self.whiten(g, self.mean(theta, g), noise.get(g.name, {}))
+            for g in self.groups
+        }
+
+    def linearise(self, theta: Float[Array, " p"], data: Data) -> dict[str, tuple[Float[Array, " m"], Float[Array, "m p"]]]:
+        """Residual rows and the Jacobian of the whitened means, at fixed noise parameters."""
+        noise = jax.lax.stop_gradient(self.noise(theta))
+        rows = {}
+        for g in self.groups:
+            mean, jacobian = self.mean_jacobian(theta, g)
+            own = noise.get(g.name, {})
+            rows[g.name] = (self.targets(g, data[g.name], own) - self.whiten(g, mean, own), self.whiten(g, jacobian, own))
+        return rows
+
+    def estimate_noise(self, theta: Float[Array, " p"], data: Data) -> Float[Array, " p"]:
+        """The same parameters with unknown noise sizes set to their maximum-likelihood values."""
+        if not any(self._noise_unknowns.values()):
+            return theta
+        now = self.noise(theta)
+        for g in self.groups:
+            if g.noise is not None and now[g.name]:
+                now[g.name] = g.noise.estimate(self.mean(theta, g)[g.index], data[g.name], g.points, now[g.name])
+        return self.with_noise(theta, now)
+
+    def errors(self, theta: Float[Array, " p"], data: Data) -> dict[str, Float[Array, " n"]]:
+        """The standardised errors that ``theta`` implies for every noisy observation."""
+        noise = self.noise(theta)
+        return {g.name: g.noise.pull(self.mean(theta, g)[g.index], data[g.name], g.points, noise[g.name]) for g in self.groups if g.noise is not None}
+
+    def _parts(self, theta: Float[Array, " p"]) -> dict[str, Any]:
+        if theta.shape != (self.size,):
+            raise ValueError(f"expected {self.size} parameters, got an array of shape {theta.shape}")
+        return self._unravel(theta)
+
+
+def bind(problem: Problem) -> Model:
+    """Make a problem computable, and check that it can be evaluated at its starting values.
+
+    Call inside ``jax.enable_x64(True)``. Raises ``ValueError`` when the equation or an
+    observed function is not finite for a fresh network at the guesses of the unknowns.
+    """
+    noise_unknowns = {g.name: g.noise_unknowns() for g in problem.groups if not g.exact}
+    key = jax.random.key(0)
+    _, static = eqx.partition(_network(problem, key), eqx.is_inexact_array)
+    template = _tree(problem, noise_unknowns, key)
+    box = problem.domain
+    model = Model(
+        problem=problem,
+        size=sum(v.size for v in jax.tree.leaves(template)),
+        scales={},
+        _static=static,
+        _unravel=_unraveller(template),
+        _input=((box.lower + box.upper) / 2, (box.upper - box.lower) / (2 * _INPUT_REACH)),
+        _output=_output_scaling(problem),
+        _noise_unknowns=noise_unknowns,
+    )
+    model.scales.update(_residual_scales(model))
+    return model
+
+
+def parameter_count(problem: Problem) -> int:
+    """The length of ``theta``, found without computing."""
+    noise_unknowns = {g.name: g.noise_unknowns() for g in problem.groups if not g.exact}
+    tree = eqx.filter_eval_shape(_tree, problem, noise_unknowns, jax.random.key(0))
+    return sum(leaf.size for leaf in jax.tree.leaves(tree))
+
+
+def truth_means(problem: Problem, field: Field | None = None, unknowns: dict[str, Any] | None = None) -> dict[str, np.ndarray]:
+    """The error-free value of every observation under the truth, or under a given field."""
+    truth = problem.truth
+    if field is None:
+        if truth is None:
+            raise ValueError(f"problem '{problem.name}' carries no truth")
+        field = field_of_functions({n: truth.outputs[n] for n in problem.outputs}, problem.domain.names)
+        unknowns = {n: jnp.asarray(v, float) for n, v in truth.unknowns.items()}
+    means = {}
+    for g in problem.groups:
+        at_sites = g.sites.map(lambda at, g=g: jnp.asarray(g.quantity(field, at, unknowns)))
+        means[g.name] = np.asarray(at_sites)[g.index]
+    return means
+
+
+def _network(problem: Problem, key: PRNGKeyArray) -> Any:
+    return problem.recipe.build(len(problem.domain.names), len(problem.outputs), key=key)
+
+
+def _tree(problem: Problem, noise_unknowns: dict[str, dict[str, AbstractUnknown]], key: PRNGKeyArray) -> dict[str, Any]:
+    network = eqx.filter(_network(problem, key), eqx.is_inexact_array)
+    return {
+        "network": jax.tree.map(lambda v: v.astype(jnp.float64), network),
+        "unknowns": {n: jnp.asarray(u.unconstrain(u.guess)) for n, u in problem.unknowns.items()},
+        "noise": {g: {n: jnp.asarray(u.unconstrain(u.guess)) for n, u in us.items()} for g, us in noise_unknowns.items()},
+    }
+
+
+def _ravel(tree: Any) -> Float[Array, " p"]:
+    return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(tree)])
+
+
+def _unraveller(template: Any) -> Callable[[Float[Array, " p"]], Any]:
+    """Like ``jax.flatten_util.ravel_pytree``'s, but for float32 and float64 alike."""
+    leaves, structure = jax.tree.flatten(template)
+    shapes = [leaf.shape for leaf in leaves]
+    ends = np.cumsum([leaf.size for leaf in leaves])[:-1]
+    return lambda theta: jax.tree.unflatten(structure, [v.reshape(s) for v, s in zip(jnp.split(theta, ends), shapes, strict=True)])
+
+
+def _output_scaling(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Offset and size of each output from the direct observations of it."""
+    offsets, scales, positives = [], [], []
+    for name, output in problem.outputs.items():  # type: ignore[union-attr]
+        seen = [g.y for g in problem.groups if g.output == name]
+        y = np.concatenate(seen) if seen else np.zeros(1)
+        middle = 0.5 * float(y.min() + y.max())
+        spread = 0.5 * float(y.max() - y.min())
+        size = float(np.abs(y).max())
+        # values that hardly differ say nothing about how much the field varies: use their size
+        if spread < 1e-6 * size or output.positive:
+            middle, spread = 0.0, size
+        offsets.append(middle)
+        scales.append(output.scale or spread or 1.0)
+        positives.append(output.positive)
+    return np.array(offsets), np.array(scales), np.array(positives)
+
+
+def _residual_scales(model: Model) -> dict[str, float]:
+    """Typical residual of each exact group over random networks, which also finds values that are not finite."""
+
+    def trial(key: PRNGKeyArray) -> dict[str, Array]:
+        theta = model.init(key)
+        return {g.name: model.mean(theta, g) for g in model.groups}
+
+    means = jax.jit(jax.vmap(trial))(jax.random.split(jax.random.key(1), _TRIAL_NETWORKS))
+    scales = {}
+    for g in model.groups:
+        mean = np.asarray(means[g.name])
+        if not np.isfinite(mean).all():
+            site = g.sites.array[int(np.argwhere(~np.isfinite(mean))[0][1])]
+            at = ", ".join(f"{n}={v:g}" for n, v in zip(g.sites.names, site, strict=True))
+            what = "the equation" if g.physics else f"the quantity observed as '{g.name}'"
+            raise ValueError(
+                f"{what} is not finite at {at} for a fresh network with the unknowns at their guesses; "
+                f"check divisions, logarithms and powers there, or give other guesses"
+            )
+        residual = mean[:, g.index] - g.y
+        if g.noise is not None:
+            pilot = {n: jnp.asarray(u.guess) for n, u in model._noise_unknowns[g.name].items()}
+            residual = residual / np.asarray(g.noise.sd(g.points, pilot))
+        scales[g.name] = float(np.sqrt(np.mean(residual**2))) or 1.0
+    return scales

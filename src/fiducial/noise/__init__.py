@@ -1,0 +1,1 @@
+"""Noise models, one per file."""

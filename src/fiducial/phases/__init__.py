@@ -1,0 +1,1 @@
+"""Phases that several methods share, one per file."""

@@ -1,0 +1,115 @@
+"""Figures of a result, the same for every problem."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .collocation import grid
+from .coordinates import Points
+
+if TYPE_CHECKING:
+    from .result import Result
+
+_BLUE, _GREY, _RED = "#2a6f97", "#8d99ae", "#c1121f"
+
+
+def plot(result: "Result", level: float = 0.95) -> Any:
+    """The solution with its band and the data: lines over one coordinate, maps over two or more."""
+    return _lines(result, level) if len(result.problem.domain.names) == 1 else _maps(result, level)
+
+
+def _figure(rows: int, columns: int) -> tuple[Any, Any]:
+    # A figure of its own, not pyplot's: nothing is left open, and no display is needed.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(1.2 + 4.8 * columns, 0.4 + 3.1 * rows), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False)
+
+
+def _label(result: "Result", name: str) -> str:
+    unit = result.problem.units.get(name)
+    return f"{name} ({unit})" if unit else name
+
+
+def _title(result: "Result") -> str:
+    return f"{result.problem.name}: {result.method}, {result.diagnose().verdict}"
+
+
+def _lines(result: "Result", level: float) -> Any:
+    points = result.grid(401)
+    band, x = result.band(points, level), points.array[:, 0]
+    outputs = list(result.problem.outputs)
+    figure, axes = _figure(len(outputs), 1)
+    for axis, name in zip(axes[:, 0], outputs, strict=True):
+        own = band.sel(output=name)
+        if np.isfinite(own.lower.values).all():
+            axis.fill_between(x, own.lower, own.upper, color=_BLUE, alpha=0.25, lw=0, label=f"{100 * level:g} % band")
+        axis.plot(x, own["mean"], color=_BLUE, lw=1.6, label="solution")
+        if result.problem.truth is not None:
+            true = np.broadcast_to(np.asarray(points.map(result.problem.truth.outputs[name])), x.shape)
+            axis.plot(x, true, color="black", lw=1, ls=(0, (4, 3)), label="truth")
+        for g in result.problem.groups:
+            if g.output == name:
+                style = {"marker": "s", "color": _RED, "label": "exact"} if g.exact else {"marker": "o", "color": _GREY, "label": "data"}
+                axis.plot(g.points.array[:, 0], g.y, ls="none", ms=4, alpha=0.8, zorder=3, **style)
+        axis.set_xlabel(_label(result, result.problem.domain.names[0]))
+        axis.set_ylabel(_label(result, name))
+        axis.legend(frameon=False, fontsize=8)
+    figure.suptitle(_title(result), fontsize=10)
+    return figure
+
+
+def _maps(result: "Result", level: float) -> Any:
+    """Maps over the first two coordinates; further ones are held at the middle of their range."""
+    domain = result.problem.domain
+    first, second = domain.names[:2]
+    n = 81
+    plane = {c: n if i < 2 else 1 for i, c in enumerate(domain.names)}
+    array = grid(**plane)(domain)
+    array[:, 2:] = (domain.lower[2:] + domain.upper[2:]) / 2
+    band = result.band(Points(domain.names, array), level)
+    outputs = list(result.problem.outputs)
+    wide = bool(np.isfinite(band.lower.values).all())
+    figure, axes = _figure(len(outputs), 1 + wide)
+    a, b = array[:, 0].reshape(n, n), array[:, 1].reshape(n, n)
+    for row, name in zip(axes, outputs, strict=True):
+        own = band.sel(output=name)
+        shown = [(own["mean"].values, name, "viridis")]
+        if wide:
+            shown.append(((own.upper - own.lower).values, f"width of the {100 * level:g} % band of {name}", "magma"))
+        for axis, (value, title, colours) in zip(row, shown, strict=True):
+            image = axis.pcolormesh(a, b, value.reshape(n, n), cmap=colours, shading="gouraud", rasterized=True)
+            figure.colorbar(image, ax=axis)
+            for g in result.problem.groups:
+                if g.output == name:
+                    axis.plot(
+                        g.sites.array[:, 0],
+                        g.sites.array[:, 1],
+                        ls="none",
+                        marker="s" if g.exact else "o",
+                        ms=2.5,
+                        color="white",
+                        mec="black",
+                        mew=0.4,
+                    )
+            axis.set(xlabel=_label(result, first), ylabel=_label(result, second), title=title)
+    held = ", ".join(f"{c} = {array[0, i + 2]:g}" for i, c in enumerate(domain.names[2:]))
+    figure.suptitle(_title(result) + (f" (at {held})" if held else ""), fontsize=10)
+    return figure
+
+
+def plot_trace(result: "Result") -> Any:
+    """What each phase recorded, on logarithmic axes."""
+    phases = list(result.tree["trace"].children.items())
+    figure, axes = _figure(1, len(phases))
+    for axis, (name, node) in zip(axes[0], phases, strict=True):
+        for variable in node.data_vars:
+            values = node[variable].values
+            for i, chain in enumerate(values):
+                kept = np.flatnonzero(np.isfinite(chain) & (chain > 0))
+                if kept.size:
+                    axis.plot(kept, chain[kept], lw=1, color=f"C{list(node.data_vars).index(variable) % 10}", label=str(variable) if i == 0 else None)
+        axis.set_yscale("log")
+        axis.set(title=name, xlabel="record")
+        axis.legend(frameon=False, fontsize=8)
+    return figure

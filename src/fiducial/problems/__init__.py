@@ -1,0 +1,1 @@
+"""Ready problems, one per file; found by name."""

@@ -1,0 +1,393 @@
+"""What a fit gives back: one object over an xarray tree, valid at any point of the domain."""
+
+import json
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .catalogue import problem as problem_by_name
+from .catalogue import problems
+from .coordinates import Points
+from .driver import Run
+from .method import AbstractMethod, Answer
+from .model import Model, bind, parameter_count
+from .problem import Problem
+from .status import Status
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+    from .diagnostics import Diagnosis
+
+FORMAT = "fiducial-result-1"
+_BATCH = 4_000_000
+"""Field values computed at once when a band is evaluated."""
+
+
+class Result:
+    """The solution and the unknowns, with intervals where the method gives them.
+
+    Arguments:
+        tree: everything the fit left, as an ``xarray.DataTree``.
+        problem: the problem that was fitted.
+
+    Example:
+        ``result.band(x, level=0.95)`` is a dataset with ``mean``, ``lower`` and ``upper``.
+    """
+
+    def __init__(self, tree: "xr.DataTree", problem: Problem):
+        self.tree = tree
+        self.problem = problem
+
+    @classmethod
+    def build(cls, model: Model, method: AbstractMethod, answer: Answer, finished: Run, *, seed: int) -> "Result":
+        """Lay the answer to the first data set of a run out as a tree."""
+        import xarray as xr
+
+        from . import __version__
+
+        problem, status = model.problem, finished.outcome.status[0]
+        attrs = {
+            "format": FORMAT,
+            "fiducial_version": __version__,
+            "problem": problem.name,
+            "options": json.dumps(None if problem.options is None else dict(problem.options)),
+            "method": method.name,
+            "settings": json.dumps(method.settings()),
+            "no_interval": method.no_interval or "",
+            "seed": seed,
+            "seconds": json.dumps(finished.seconds),
+        }
+        nodes: dict[str, xr.Dataset] = {
+            "/": xr.Dataset({"status": ("chain", status)}, attrs=attrs),
+            "/estimate": _constants(model, answer.estimate[0][None, None]).isel(chain=0, draw=0, drop=True),
+        }
+        if answer.draws is not None:
+            nodes["/draws"] = _constants(model, answer.draws[0])
+        if answer.errors is not None:
+            nodes["/errors"] = xr.Dataset({g: (("chain", "draw", f"{g}_observation"), z[0]) for g, z in answer.errors.items()})
+        for phase, info in finished.outcome.trace.items():
+            nodes[f"/trace/{phase}"] = xr.Dataset({name: (("chain", "record"), v[0]) for name, v in info.items()})
+        for g in problem.groups:
+            observed = {"value": ("observation", g.y), **{c: ("observation", v) for c, v in g.points.coordinates().items()}}
+            nodes[f"/observed/{g.name}"] = xr.Dataset(observed, attrs={"noise": json.dumps(g.noise.describe() if g.noise else None)})
+        result = cls(xr.DataTree.from_dict(nodes), problem)
+        result.__dict__["model"] = model  # spares binding the problem again
+        return result
+
+    # -- what the run was ---------------------------------------------------------------------
+
+    @property
+    def status(self) -> Status:
+        """What became of the run: the best of its chains."""
+        return min(self.statuses, key=lambda s: (not s.usable, s))
+
+    @property
+    def statuses(self) -> list[Status]:
+        """What became of each chain."""
+        return [Status(int(s)) for s in self.tree["status"].values]
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        return str(self.tree.attrs["method"])
+
+    @property
+    def seed(self) -> int:
+        """The seed it was run with."""
+        return int(self.tree.attrs["seed"])
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds of compilation and of running."""
+        return json.loads(self.tree.attrs["seconds"])
+
+    @property
+    def no_interval(self) -> str | None:
+        """Why there are no intervals, or None."""
+        return str(self.tree.attrs["no_interval"]) or None
+
+    @property
+    def draws(self) -> "xr.Dataset | None":
+        """Draws of the unknowns, the noise sizes and the parameters ``theta``, or None for a point estimate."""
+        return self.tree["draws"].to_dataset() if "draws" in self.tree.children else None
+
+    @cached_property
+    def model(self) -> Model:
+        """The problem in computable form."""
+        with jax.enable_x64(True):
+            return bind(self.problem)
+
+    # -- answers ------------------------------------------------------------------------------
+
+    def parameters(self, level: float = 0.95) -> "pd.DataFrame":
+        """A table of the unknowns and the inferred noise sizes.
+
+        Arguments:
+            level: level of the intervals.
+
+        Returns:
+            A data frame with a row for each (component of an) unknown and columns estimate,
+            mean, sd, lower, upper, truth and unit; not-a-number where not known.
+        """
+        import pandas as pd
+
+        _check_level(level)
+        rows = {}
+        for name in self._constant_names():
+            estimate = np.asarray(self.tree["estimate"][name].values)
+            truth = self._truth_of(name)
+            drawn = None if self.draws is None else self.draws[name].values.reshape((-1, *estimate.shape))
+            for i in np.ndindex(estimate.shape):
+                label = name + (f"[{','.join(map(str, i))}]" if i else "")
+                known = None if truth is None else float(np.asarray(truth)[i])
+                rows[label] = {**_spread(float(estimate[i]), None if drawn is None else drawn[(slice(None), *i)], level), "truth": known}
+                rows[label]["unit"] = self.problem.units.get(name, "")
+        columns = ["estimate", "mean", "sd", "lower", "upper", "truth", "unit"]
+        table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+        return table.astype(dict.fromkeys(columns[:-1], float))
+
+    def band(self, x: Any = None, level: float = 0.95) -> "xr.Dataset":
+        """The solution with its confidence band.
+
+        Arguments:
+            x: points of the domain in any form that observations take; by default a grid.
+            level: level of the band.
+
+        Returns:
+            A dataset with ``mean``, ``sd``, ``lower``, ``upper`` and ``estimate`` over
+            (output, point) and the coordinates of the points. Without intervals sd, lower and
+            upper are not-a-number and the attribute ``note`` says why.
+        """
+        return self._band(x, level, noisy=False)
+
+    def predict(self, x: Any = None, level: float = 0.95) -> "xr.Dataset":
+        """The interval for a new measurement, noise included.
+
+        Arguments:
+            x: as for ``band``.
+            level: level of the interval.
+
+        Returns:
+            As ``band``, for each output that has noisy observations.
+        """
+        return self._band(x, level, noisy=True)
+
+    def _band(self, x: Any, level: float, *, noisy: bool) -> "xr.Dataset":
+        import xarray as xr
+
+        _check_level(level)
+        points = self.grid() if x is None else self.problem.domain.points(x)
+        outputs = list(self.problem.outputs)
+        noises = {g.output: g for g in self.problem.groups if g.noise is not None and g.output}
+        if noisy:
+            outputs = [o for o in outputs if o in noises]
+            if not outputs:
+                raise ValueError("predict: no output has noisy observations, so there is no noise to add; use band")
+        which = [list(self.problem.outputs).index(o) for o in outputs]
+        estimate = self._evaluate(self._theta("estimate"), points)[0][:, which]
+        values = estimate[None] if self.draws is None else self._evaluate(self._theta("draws"), points)[:, :, which]
+        if noisy and self.draws is not None:
+            values = values + self._new_errors(points, [noises[o].name for o in outputs])
+        stats = _spread_many(estimate, values if self.draws is not None else None, level)
+        coordinates = {c: ("point", v, _unit(self.problem, c)) for c, v in points.coordinates().items()}
+        note = {"note": self.no_interval} if self.no_interval else {}
+        return xr.Dataset(
+            {name: (("output", "point"), v.T) for name, v in stats.items()},
+            coords={"output": outputs, **coordinates},
+            attrs={"level": level, "kind": "prediction" if noisy else "confidence", **note},
+        )
+
+    def _new_errors(self, points: Points, groups: list[str]) -> np.ndarray:
+        """Errors of one new measurement per draw, point and group, from each draw's own noise size."""
+        random = np.random.default_rng(self.seed)
+        theta = self._theta("draws")
+        sizes = []
+        with jax.enable_x64(True):
+            for g in self.problem.groups:
+                if g.name in groups:
+                    assert g.noise is not None
+                    noise = g.noise
+                    size = jax.jit(jax.vmap(lambda t, g=g, noise=noise: noise.sd(points, self.model.noise(t)[g.name])))(theta)
+                    sizes.append(np.asarray(size))
+        size = np.stack(sizes, axis=-1)
+        return size * random.standard_normal(size.shape)
+
+    def grid(self, n: int | None = None) -> Points:
+        """A regular grid over the domain: 101 points on a line, 41 along each coordinate otherwise."""
+        from .collocation import grid
+
+        d = len(self.problem.domain.names)
+        return Points(self.problem.domain.names, grid(n or (101 if d == 1 else 41 if d == 2 else 11))(self.problem.domain))
+
+    def _theta(self, node: str) -> np.ndarray:
+        theta = self.tree[node]["theta"].values
+        return theta.reshape(-1, theta.shape[-1])
+
+    def _evaluate(self, theta: np.ndarray, points: Points) -> np.ndarray:
+        """All outputs for each row of theta, (draw, point, output), in batches that fit in memory."""
+        with jax.enable_x64(True):
+            evaluate = jax.jit(jax.vmap(lambda t: self.model.evaluate(t, points)))
+            size = max(1, _BATCH // max(1, len(points) * 64))
+            parts = [np.asarray(evaluate(jnp.asarray(theta[i : i + size]))) for i in range(0, len(theta), size)]
+        return np.concatenate(parts)
+
+    def _constant_names(self) -> list[str]:
+        return [str(n) for n in self.tree["estimate"].data_vars if n != "theta"]
+
+    def _truth_of(self, name: str) -> Any:
+        truth = self.problem.truth
+        if truth is None:
+            return None
+        if name in self.problem.unknowns:
+            return truth.unknowns.get(name)
+        parameter, _, group = name.partition("_")
+        return truth.noise.get(group, {}).get(parameter)
+
+    # -- reading it ---------------------------------------------------------------------------
+
+    def diagnose(self) -> "Diagnosis":
+        """Checks with numbers, and a verdict: trust, caution, or do not trust."""
+        from .diagnostics import diagnose
+
+        return diagnose(self)
+
+    def summary(self, level: float = 0.95) -> dict[str, Any]:
+        """The answer in one dictionary that JSON can hold, as in ``summary.json``."""
+        from .summary import summarise
+
+        return summarise(self, level)
+
+    def plot(self, level: float = 0.95) -> Any:
+        """A Matplotlib figure of the solution, the data and the band."""
+        from .plots import plot
+
+        return plot(self, level)
+
+    def to_arviz(self) -> Any:
+        """The draws in ArviZ's form, for its diagnostics and plots."""
+        from .arviz_bridge import to_arviz
+
+        return to_arviz(self)
+
+    def __repr__(self) -> str:
+        from .summary import as_text
+
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        import html
+
+        table = self.parameters()
+        verdict = html.escape(str(self.diagnose()))
+        heading = f"<b>{html.escape(self.problem.name)}</b>: {html.escape(self.method)}, seed {self.seed}, {html.escape(self.status.message)}"
+        return f"<div>{heading}{table.to_html() if len(table) else ''}<pre>{verdict}</pre></div>"
+
+    # -- keeping it ---------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything to one netCDF file, which appears only when it is whole.
+
+        Raises:
+            FileExistsError: if the file is there already; nothing is overwritten.
+        """
+        path = Path(path)
+        if path.exists():
+            raise FileExistsError(f"{path} exists already; give another name, or remove it first")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        self.tree.to_netcdf(temporary, engine="h5netcdf")
+        os.replace(temporary, path)
+        return path
+
+
+def load(path: str | Path, *, problem: Problem | None = None) -> Result:
+    """Read a saved result.
+
+    Arguments:
+        path: the file, or the folder of a run that holds ``result.nc``.
+        problem: the problem that was fitted; only needed when it is not from the catalogue.
+
+    Example:
+        ``result = fiducial.load("run.nc", problem=my_problem)``
+    """
+    import xarray as xr
+
+    path = Path(path)
+    if path.is_dir():
+        path = path / "result.nc"
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file")
+    try:
+        with xr.open_datatree(path, engine="h5netcdf") as stored:
+            tree = stored.load()
+        found = tree.attrs.get("format")
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{path} is not a result of fiducial: {error}") from error
+    if found != FORMAT:
+        raise ValueError(f"{path} is not a result of fiducial ({FORMAT}); its format is {found!r}")
+    if problem is None:
+        name, options = tree.attrs["problem"], json.loads(tree.attrs["options"])
+        if options is None or name not in problems():
+            raise ValueError(f"{path} was made with a problem of your own, '{name}'; give it: load(path, problem=...)")
+        problem = problem_by_name(name, **options)
+    _check_same(tree, problem, path)
+    return Result(tree, problem)
+
+
+def _check_same(tree: Any, problem: Problem, path: Path) -> None:
+    stored = tree["observed"].children
+    if set(stored) != {g.name for g in problem.groups}:
+        raise ValueError(f"{path} holds observations of {', '.join(stored)}; the problem has {', '.join(g.name for g in problem.groups)}")
+    for g in problem.groups:
+        if not np.array_equal(stored[g.name]["value"].values, g.y):
+            raise ValueError(f"{path}: the observations of '{g.name}' are not those of the problem given")
+    size = parameter_count(problem)
+    if tree["estimate"]["theta"].shape != (size,):
+        raise ValueError(f"{path} holds {tree['estimate']['theta'].size} parameters, the problem's network has {size}; give the same network")
+
+
+def _constants(model: Model, theta: np.ndarray) -> "xr.Dataset":
+    """Unknowns, noise sizes and parameters for an array of theta of shape (chain, draw, p)."""
+    import xarray as xr
+
+    def of(t: Any) -> dict[str, Any]:
+        noise = {f"{n}_{g}": v for g, params in model.noise(t).items() for n, v in params.items()}
+        return {**model.unknowns(t), **noise}
+
+    values = jax.jit(jax.vmap(jax.vmap(of)))(jnp.asarray(theta))
+    variables = {}
+    for name, v in values.items():
+        dims = [f"{name}_{i}" for i in range(v.ndim - 2)]
+        variables[name] = (("chain", "draw", *dims), np.asarray(v), _unit(model.problem, name))
+    return xr.Dataset({**variables, "theta": (("chain", "draw", "parameter"), np.asarray(theta))})
+
+
+def _unit(problem: Problem, name: str) -> dict[str, str]:
+    return {"units": problem.units[name]} if name in problem.units else {}
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"level={level!r}: give a number between 0 and 1, such as 0.95")
+
+
+def _spread(estimate: float, drawn: np.ndarray | None, level: float) -> dict[str, float]:
+    stats = _spread_many(np.asarray(estimate), drawn, level)
+    return {k: float(v) for k, v in stats.items()}
+
+
+def _spread_many(estimate: np.ndarray, drawn: np.ndarray | None, level: float) -> dict[str, np.ndarray]:
+    """Estimate, mean, sd and equal-tailed limits (Weibull's rule, which is unbiased for coverage)."""
+    if drawn is None:
+        missing = np.full(np.shape(estimate), np.nan)
+        return {"estimate": estimate, "mean": estimate, "sd": missing, "lower": missing, "upper": missing}
+    tail = (1 - level) / 2
+    lower, upper = np.quantile(drawn, [tail, 1 - tail], axis=0, method="weibull")
+    return {"estimate": estimate, "mean": drawn.mean(axis=0), "sd": drawn.std(axis=0, ddof=1), "lower": lower, "upper": upper}

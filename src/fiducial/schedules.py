@@ -1,0 +1,54 @@
+"""How a setting changes with the progress of a run, a number from 0 to 1.
+
+These are the shapes of the paper's table of notations. A schedule is a plain
+function, so any ``callable(progress) -> value`` can stand in for one.
+"""
+
+from collections.abc import Callable
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+Schedule = Callable[[Float[Array, ""]], Float[Array, ""]]
+
+
+def constant(value: float) -> Schedule:
+    """The same value throughout.
+
+    Example:
+        >>> float(constant(0.1)(0.7))
+        0.1
+    """
+    return lambda progress: value + 0.0 * progress
+
+
+def linear(start: float, end: float) -> Schedule:
+    """A straight line from ``start`` to ``end`` (the paper's ``linear_x_y``).
+
+    Example:
+        >>> float(linear(50.0, 500.0)(0.5))
+        275.0
+    """
+    return lambda progress: start + (end - start) * progress
+
+
+def exponential(start: float, end: float) -> Schedule:
+    """Geometric interpolation (the paper's ``exp_x_y``); both ends must be positive.
+
+    Example:
+        >>> round(float(exponential(1.0, 100.0)(0.5)), 4)
+        10.0
+    """
+    if not (start > 0 and end > 0):
+        raise ValueError(f"exponential({start}, {end}): both ends must be positive")
+    return lambda progress: start * (end / start) ** progress
+
+
+def polynomial(start: float, c: float, k: float) -> Schedule:
+    """Polynomial decay ``start / (1 + (c * progress)**k)`` (the paper's ``poly_x_c_k``).
+
+    Example:
+        >>> float(polynomial(1.0, 3.0, 1.0)(1.0))
+        0.25
+    """
+    return lambda progress: start / (1.0 + (c * jnp.asarray(progress)) ** k)

@@ -1,0 +1,90 @@
+"""A result in numbers: the dictionary behind ``summary.json``, and the text for a screen."""
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .result import Result
+
+
+def summarise(result: "Result", level: float = 0.95) -> dict[str, Any]:
+    """The answer as JSON can hold it; null where something is not known."""
+    diagnosis = result.diagnose()
+    table = result.parameters(level)
+    rows = {str(name): {k: _number(row[k]) for k in ("estimate", "mean", "sd", "lower", "upper", "truth")} for name, row in table.iterrows()}
+    inferred = {f"{p}_{g.name}": (g.name, p) for g in result.problem.groups for p in g.noise_unknowns()}
+    return {
+        "problem": result.problem.name,
+        "method": result.method,
+        "seed": result.seed,
+        "level": level,
+        "status": result.status.name.lower(),
+        "unknowns": {name: row for name, row in rows.items() if name not in inferred},
+        "noise": _noise(result, rows),
+        "field": _field(result, level),
+        "diagnosis": {
+            "verdict": diagnosis.verdict,
+            "checks": [{"name": c.name, "value": _number(c.value), "limit": _number(c.limit), "ok": c.ok} for c in diagnosis.checks],
+        },
+        "seconds": {k: _number(v) for k, v in result.seconds.items()},
+    }
+
+
+def _noise(result: "Result", rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """For each noisy group the size of its errors, inferred or given (one number only)."""
+    columns = ("mean", "sd", "lower", "upper", "truth")
+    noise: dict[str, Any] = {}
+    for g in result.problem.groups:
+        if g.noise is None:
+            continue
+        own = {p: {k: rows[f"{p}_{g.name}"][k] for k in columns} for p in g.noise_unknowns()}
+        given = g.noise.describe().get("sd")
+        known = {**dict.fromkeys(columns), "mean": _number(given), "truth": _number(given)}
+        noise[g.name] = own or {"sd": known}
+    return noise
+
+
+def _field(result: "Result", level: float) -> dict[str, Any]:
+    """Width of the band over a grid, and how it compares with the truth where that is known."""
+    points = result.grid()
+    band = result.band(points, level)
+    truth = result.problem.truth
+    field: dict[str, Any] = {}
+    for name in result.problem.outputs:
+        own = band.sel(output=name)
+        entry: dict[str, Any] = {"mean_width": _number(float((own.upper - own.lower).mean(skipna=False))), "coverage": None, "mse": None}
+        if truth is not None:
+            true = np.broadcast_to(np.asarray(points.map(truth.outputs[name])), len(points))
+            entry["mse"] = _number(float(np.mean((own["mean"].values - true) ** 2)))
+            if entry["mean_width"] is not None:
+                entry["coverage"] = _number(float(np.mean((own.lower.values <= true) & (true <= own.upper.values))))
+        field[name] = entry
+    return field
+
+
+def _number(value: Any) -> float | None:
+    if value is None or isinstance(value, list):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def as_text(result: "Result", level: float = 0.95) -> str:
+    """The answer for a screen."""
+    seconds = result.seconds
+    lines = [
+        f"{result.problem.name} by {result.method}, seed {result.seed}: {result.status.name.lower()} "
+        f"({seconds['compile']:.1f} s to compile, {seconds['run']:.1f} s to run)"
+    ]
+    if result.no_interval:
+        lines.append(f"no interval: {result.no_interval}")
+    table = result.parameters(level)
+    if len(table):
+        shown = table.dropna(axis="columns", how="all")
+        lines.append(shown.loc[:, [c for c in shown if c != "unit" or shown[c].any()]].to_string(float_format=lambda v: f"{v:.5g}"))
+    for name, entry in _field(result, level).items():
+        parts = [f"{k.replace('_', ' ')} {v:.4g}" for k, v in entry.items() if v is not None]
+        if parts:
+            lines.append(f"{name}: {', '.join(parts)}")
+    return "\n".join([*lines, str(result.diagnose())])
