@@ -74,7 +74,7 @@ def problem(name: str, **options: Any) -> Problem:
 def default_method() -> AbstractMethod:
     """The method used when none is named."""
     known = methods()
-    return known[next(n for n in DEFAULT_METHODS if n in known)]()
+    return method(next(n for n in DEFAULT_METHODS if n in known))
 
 
 def _make(kind: str, known: dict[str, Any], name: str, settings: dict[str, Any]) -> Any:

@@ -41,7 +41,7 @@ def grid(n: int | None = None, **per_coordinate: int) -> Collocation:
         missing = [name for name in domain.names if name not in per_coordinate and n is None]
         if unknown or missing:
             raise ValueError(f"grid(...): give n, or a count for each of {', '.join(domain.names)}")
-        axes = [np.linspace(lo, hi, per_coordinate.get(name, n)) for name, lo, hi in zip(domain.names, domain.lower, domain.upper, strict=True)]
+        axes = [np.linspace(lo, hi, per_coordinate.get(name, n or 1)) for name, lo, hi in zip(domain.names, domain.lower, domain.upper, strict=True)]
         return np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
 
     return lay

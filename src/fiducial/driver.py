@@ -119,10 +119,10 @@ def run(
                     report(_progress(phases[i], at_step, recorded[0], np.asarray(status)))
                 if interrupted.is_set():
                     raise Interrupted
-    status = np.where(np.asarray(status) == Status.RUNNING, Status.FINISHED.value, np.asarray(status))
+    ended = np.where(np.asarray(status) == Status.RUNNING, Status.FINISHED.value, np.asarray(status))
     trace = {phase.name: _joined([r[0] for r in rec]) for phase, rec in zip(phases, records, strict=True) if rec}
     draws = {phase.name: _joined([r[1] for r in rec]) for phase, rec in zip(phases, records, strict=True) if rec and rec[0][1] is not None}
-    return Run(Outcome(jax.tree.map(np.asarray, state), status, trace, draws), seconds)
+    return Run(Outcome(jax.tree.map(np.asarray, state), ended, trace, draws), seconds)
 
 
 class _Program:

@@ -5,7 +5,7 @@ unconstrained unknowns and the unconstrained noise parameters. All functions her
 one data set and one ``theta``; batching is the driver's business.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from .noise_model import NoiseParameters
 from .problem import Problem
 from .unknowns import AbstractUnknown
 
-Data = dict[str, Array]
+Data = dict[str, Any]
 """Observed values by group, flat."""
 
 _TRIAL_NETWORKS = 8
@@ -58,7 +58,7 @@ class Model:
     @property
     def data(self) -> Data:
         """The problem's own observed values."""
-        return {g.name: np.asarray(g.y) for g in self.groups}  # type: ignore[misc]
+        return {g.name: np.asarray(g.y) for g in self.groups}
 
     def init(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, " p"]:
         """A fresh parameter vector: a random network, unknowns at their guesses."""
@@ -85,8 +85,8 @@ class Model:
         network = eqx.combine(self._parts(theta)["network"], self._static)
         problem, names = self.problem, tuple(self.problem.outputs)
         center, unit = (jnp.asarray(v, theta.dtype) for v in self._input)
-        offset, scale, positive = self._output
-        offset, scale = jnp.asarray(offset, theta.dtype), jnp.asarray(scale, theta.dtype)
+        offset, scale = (jnp.asarray(v, theta.dtype) for v in self._output[:2])
+        positive = self._output[2]
 
         def evaluate(row: Float[Array, " d"]) -> Float[Array, " outputs"]:
             raw = network((row - center) / unit)
@@ -216,8 +216,11 @@ def truth_means(problem: Problem, field: Field | None = None, unknowns: dict[str
         unknowns = {n: jnp.asarray(v, float) for n, v in truth.unknowns.items()}
     means = {}
     for g in problem.groups:
-        at_sites = g.sites.map(lambda at, g=g: jnp.asarray(g.quantity(field, at, unknowns)))
-        means[g.name] = np.asarray(at_sites)[g.index]
+
+        def mean(at: Any, g: Group = g) -> Any:
+            return jnp.asarray(g.quantity(field, at, unknowns))
+
+        means[g.name] = np.asarray(g.sites.map(mean))[g.index]
     return means
 
 
@@ -229,8 +232,8 @@ def _tree(problem: Problem, noise_unknowns: dict[str, dict[str, AbstractUnknown]
     network = eqx.filter(_network(problem, key), eqx.is_inexact_array)
     return {
         "network": jax.tree.map(lambda v: v.astype(jnp.float64), network),
-        "unknowns": {n: jnp.asarray(u.unconstrain(u.guess)) for n, u in problem.unknowns.items()},
-        "noise": {g: {n: jnp.asarray(u.unconstrain(u.guess)) for n, u in us.items()} for g, us in noise_unknowns.items()},
+        "unknowns": {n: u.unconstrain(jnp.asarray(u.guess)) for n, u in problem.unknowns.items()},
+        "noise": {g: {n: u.unconstrain(jnp.asarray(u.guess)) for n, u in us.items()} for g, us in noise_unknowns.items()},
     }
 
 
@@ -248,8 +251,9 @@ def _unraveller(template: Any) -> Callable[[Float[Array, " p"]], Any]:
 
 def _output_scaling(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Offset and size of each output from the direct observations of it."""
+    assert isinstance(problem.outputs, Mapping)
     offsets, scales, positives = [], [], []
-    for name, output in problem.outputs.items():  # type: ignore[union-attr]
+    for name, output in problem.outputs.items():
         seen = [g.y for g in problem.groups if g.output == name]
         y = np.concatenate(seen) if seen else np.zeros(1)
         middle = 0.5 * float(y.min() + y.max())

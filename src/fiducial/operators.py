@@ -98,7 +98,11 @@ def divergence(f: PointFunction, at: Any, *names: str) -> Float[Array, ""]:
     size = len(jax.eval_shape(lambda: jnp.atleast_1d(_stack(f(at)))))
     if size != len(along):
         raise ValueError(f"divergence: the function has {size} components, but there are {len(along)} coordinates ({', '.join(along)})")
-    parts = [_along(lambda at, i=i: jnp.atleast_1d(_stack(f(at)))[i], name)(at) for i, name in enumerate(along)]
+
+    def component(i: int) -> PointFunction:
+        return lambda at: jnp.atleast_1d(_stack(f(at)))[i]
+
+    parts = [_along(component(i), name)(at) for i, name in enumerate(along)]
     return sum(parts[1:], start=parts[0])
 
 

@@ -194,7 +194,7 @@ class Problem:
         if isinstance(what, str):
             if what not in self.outputs:
                 raise ValueError(
-                    f"Observed('{what}', ...): the outputs are {', '.join(self.outputs)}; name one of them, 'equation', or give a function (field, at, p)"
+                    f"Observed('{what}', ...): the outputs are {', '.join(self.outputs)}; name one, 'equation', or give a function (field, at, p)"
                 )
             output = what
             return [Group.resolve(name, lambda f, at, p: f[output](at), points, observed.y, observed.noise, output=output)]  # type: ignore[arg-type]
@@ -214,12 +214,12 @@ class Problem:
             raise ValueError(f"observations of '{name}': the equation has {len(shapes)} parts; give y as a tuple with values for each")
         if len(values) != len(shapes):
             raise ValueError(f"observations of '{name}': values for {len(values)} parts were given, the equation has {len(shapes)}")
-        if len(shapes) == 1:
-            return [Group.resolve(name, lambda f, at, p: _parts(equation(f, at, p))[0], points, values[0], observed.noise, physics=True)]
-        return [
-            Group.resolve(f"{name}.{i}", lambda f, at, p, i=i: _parts(equation(f, at, p))[i], points, y, observed.noise, physics=True)
-            for i, y in enumerate(values)
-        ]
+
+        def part(i: int) -> Equation:
+            return lambda f, at, p: _parts(equation(f, at, p))[i]
+
+        names = [name] if len(shapes) == 1 else [f"{name}.{i}" for i in range(len(shapes))]
+        return [Group.resolve(n, part(i), points, y, observed.noise, physics=True) for i, (n, y) in enumerate(zip(names, values, strict=True))]
 
     def _trial(self, fn: Equation, label: str) -> list[tuple[int, ...]]:
         """The shapes that a user's function returns, found without computing anything."""

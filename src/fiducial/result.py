@@ -91,7 +91,7 @@ class Result:
     @property
     def statuses(self) -> list[Status]:
         """What became of each chain."""
-        return [Status(int(s)) for s in self.tree["status"].values]
+        return [Status(int(s)) for s in np.asarray(self.tree["status"])]
 
     @property
     def method(self) -> str:
@@ -139,7 +139,7 @@ class Result:
         import pandas as pd
 
         _check_level(level)
-        rows = {}
+        rows: dict[str, dict[str, Any]] = {}
         for name in self._constant_names():
             estimate = np.asarray(self.tree["estimate"][name].values)
             truth = self._truth_of(name)
@@ -227,7 +227,7 @@ class Result:
         return Points(self.problem.domain.names, grid(n or (101 if d == 1 else 41 if d == 2 else 11))(self.problem.domain))
 
     def _theta(self, node: str) -> np.ndarray:
-        theta = self.tree[node]["theta"].values
+        theta = np.asarray(self.tree[node]["theta"])
         return theta.reshape(-1, theta.shape[-1])
 
     def _evaluate(self, theta: np.ndarray, points: Points) -> np.ndarray:

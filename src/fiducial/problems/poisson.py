@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from ..coordinates import Box
 from ..noise.gaussian import Gaussian
@@ -12,7 +13,7 @@ from ..problem import Problem, Truth
 BETA = 0.01
 
 
-def solution(x):
+def solution(x: Array) -> Array:
     """The true solution, ``sin(6x)^3``."""
     return jnp.sin(6.0 * x) ** 3
 
