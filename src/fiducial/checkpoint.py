@@ -5,12 +5,9 @@ Each is written under a temporary name and then renamed, so a file that has its 
 whole; zip checksums catch later damage. The last two states are kept.
 """
 
-import io
 import json
-import os
 import re
 import warnings
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +15,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from .files import DAMAGE, read_arrays, write_arrays, write_text
+
 _KEPT_STATES = 2
-_DAMAGE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
 
 
 class Checkpoint:
@@ -39,7 +37,7 @@ class Checkpoint:
     def begin(self, identity: dict[str, Any]) -> None:
         """Note what is being run, so that another problem is not resumed by mistake."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        _write(self.folder / "run.json", json.dumps(identity, indent=1).encode())
+        write_text(self.folder / "run.json", json.dumps(identity, indent=1))
 
     def identity(self) -> dict[str, Any]:
         """What was noted at the beginning."""
@@ -48,8 +46,9 @@ class Checkpoint:
     def save(self, number: int, position: dict[str, int], state: Any, records: Any) -> None:
         """Store chunk ``number``: its records, and the state after it."""
         meta = np.frombuffer(json.dumps(position).encode(), np.uint8)
-        _write_arrays(self._file("records", number), [meta, *jax.tree.leaves(records)])
-        _write_arrays(self._file("state", number), [meta, *jax.tree.leaves(state)])
+        for kind, tree in (("records", records), ("state", state)):
+            leaves = {f"{i:04d}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(tree))}
+            write_arrays(self._file(kind, number), {"position": meta, **leaves})
         for old in self._numbers("state")[:-_KEPT_STATES]:
             self._file("state", old).unlink(missing_ok=True)
 
@@ -82,9 +81,10 @@ class Checkpoint:
     def _read(self, kind: str, number: int) -> tuple[dict[str, int], list[np.ndarray]] | None:
         path = self._file(kind, number)
         try:
-            meta, *leaves = _read_arrays(path)
-            return json.loads(bytes(meta)), leaves
-        except _DAMAGE as error:
+            arrays = read_arrays(path)
+            meta = arrays.pop("position")
+            return json.loads(bytes(meta)), [arrays[name] for name in sorted(arrays)]
+        except DAMAGE as error:
             warnings.warn(f"checkpoint {path} is missing or damaged ({error}); going back to one before it", stacklevel=2)
             return None
 
@@ -94,24 +94,3 @@ class Checkpoint:
             path.unlink(missing_ok=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file that is either absent or whole, whatever happens."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
-
-
-def _write_arrays(path: Path, arrays: list[Any]) -> None:
-    buffer = io.BytesIO()
-    np.savez(buffer, *[np.asarray(a) for a in arrays])
-    _write(path, buffer.getvalue())
-
-
-def _read_arrays(path: Path) -> list[np.ndarray]:
-    with np.load(path, allow_pickle=False) as stored:
-        return [stored[f"arr_{i}"] for i in range(len(stored.files))]

@@ -3,7 +3,6 @@
 import importlib.util
 import inspect
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -13,6 +12,7 @@ import typer
 from . import catalogue
 from .checkpoint import Checkpoint
 from .driver import Interrupted
+from .files import write_text
 from .fit import fit
 from .method import AbstractMethod
 from .problem import Problem
@@ -215,9 +215,7 @@ def _write(result: Result, folder: Path, level: float) -> None:
     result.save(folder / "result.nc")
     plot(result, level).savefig(folder / "solution.png", dpi=150)
     plot_trace(result).savefig(folder / "trace.png", dpi=110)
-    temporary = folder / ".summary.json.tmp"
-    temporary.write_text(json.dumps(result.summary(level), indent=2, allow_nan=False) + "\n")
-    os.replace(temporary, folder / "summary.json")
+    write_text(folder / "summary.json", json.dumps(result.summary(level), indent=2, allow_nan=False) + "\n")
 
 
 def _text(summary: dict[str, Any]) -> str:

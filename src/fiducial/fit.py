@@ -9,7 +9,7 @@ import numpy as np
 
 from .catalogue import default_method
 from .checkpoint import Checkpoint
-from .driver import Interrupted, Run, run
+from .driver import Interrupted, Runner
 from .method import AbstractMethod
 from .model import bind
 from .problem import Problem
@@ -66,7 +66,7 @@ def fit(
         model = bind(problem)
         data: Any = {name: y[None] for name, y in model.data.items()}
         try:
-            finished: Run = run(model, method, data, seed=int(seed), checkpoint=checkpoint, resume=resume, report=report)  # type: ignore[arg-type]
+            finished = Runner(model, method).run(data, seed=int(seed), checkpoint=checkpoint, resume=resume, report=report)  # type: ignore[arg-type]
         except Interrupted:
             hint = f"; go on with fit(..., folder='{folder}', resume=True)" if folder else "; give a folder to be able to resume"
             raise Interrupted(f"stopped by Ctrl-C{hint}") from None

@@ -111,6 +111,11 @@ class AbstractMethod(eqx.Module):
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         """The answer, from what the phases left."""
 
+    def lane_bytes(self, model: Model) -> int:
+        """Memory that one chain on one data set takes, roughly; by default that of a dense Jacobian and its Gram matrix."""
+        rows = sum(len(g.sites) for g in model.groups)
+        return 8 * (3 * rows * model.size + 3 * rows * rows)
+
     def settings(self) -> dict[str, Any]:
         """The settings by name, as JSON can hold them."""
         return {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}

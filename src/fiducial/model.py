@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .coordinates import Points, hand_over
-from .field import Field, field_of_functions
+from .field import Field
 from .group import Group
 from .noise_model import NoiseParameters
 from .problem import Problem
@@ -183,7 +183,7 @@ def bind(problem: Problem) -> Model:
     noise_unknowns = {g.name: g.noise_unknowns() for g in problem.groups if not g.exact}
     key = jax.random.key(0)
     _, static = eqx.partition(_network(problem, key), eqx.is_inexact_array)
-    template = _tree(problem, noise_unknowns, key)
+    template = jax.jit(lambda key: _tree(problem, noise_unknowns, key))(key)
     box = problem.domain
     model = Model(
         problem=problem,
@@ -204,24 +204,6 @@ def parameter_count(problem: Problem) -> int:
     noise_unknowns = {g.name: g.noise_unknowns() for g in problem.groups if not g.exact}
     tree = eqx.filter_eval_shape(_tree, problem, noise_unknowns, jax.random.key(0))
     return sum(leaf.size for leaf in jax.tree.leaves(tree))
-
-
-def truth_means(problem: Problem, field: Field | None = None, unknowns: dict[str, Any] | None = None) -> dict[str, np.ndarray]:
-    """The error-free value of every observation under the truth, or under a given field."""
-    truth = problem.truth
-    if field is None:
-        if truth is None:
-            raise ValueError(f"problem '{problem.name}' carries no truth")
-        field = field_of_functions({n: truth.outputs[n] for n in problem.outputs}, problem.domain.names)
-        unknowns = {n: jnp.asarray(v, float) for n, v in truth.unknowns.items()}
-    means = {}
-    for g in problem.groups:
-
-        def mean(at: Any, g: Group = g) -> Any:
-            return jnp.asarray(g.quantity(field, at, unknowns))
-
-        means[g.name] = np.asarray(g.sites.map(mean))[g.index]
-    return means
 
 
 def _network(problem: Problem, key: PRNGKeyArray) -> Any:

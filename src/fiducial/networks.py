@@ -5,6 +5,8 @@ module mapping a vector to a vector. Inputs arrive scaled to [-3, 3] and outputs
 units of the data's own size, so a recipe never needs to know the scales of a problem.
 """
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -43,17 +45,18 @@ class NetworkRecipe(Protocol):
 
 
 class _Layers(eqx.Module):
-    layers: list[eqx.nn.Linear]
+    weights: list[Array]
+    biases: list[Array]
     activation: Activation = eqx.field(static=True)
 
     def __call__(self, x: Float[Array, " n_in"]) -> Float[Array, " n_out"]:
-        for layer in self.layers[:-1]:
-            x = self.activation(layer(x))
-        return self.layers[-1](x)
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            x = self.activation(weight @ x + bias)
+        return self.weights[-1] @ x + self.biases[-1]
 
 
 class MLP(eqx.Module):
-    """A fully connected network.
+    """A fully connected network; weights and biases start uniform within ``1 / sqrt(fan-in)``.
 
     Arguments:
         hidden: widths of the hidden layers.
@@ -77,9 +80,13 @@ class MLP(eqx.Module):
 
     def build(self, n_in: int, n_out: int, *, key: PRNGKeyArray) -> Callable[[Array], Array]:
         sizes = (n_in, *self.hidden, n_out)
-        keys = jax.random.split(key, len(sizes) - 1)
-        pairs = zip(sizes[:-1], sizes[1:], keys, strict=True)
-        return _Layers([eqx.nn.Linear(i, o, key=k) for i, o, k in pairs], self.activation)
+        shapes = [shape for i, o in itertools.pairwise(sizes) for shape in ((o, i), (o,))]
+        reach = [1 / math.sqrt(i) for i in sizes[:-1] for _ in range(2)]
+        # One draw for all layers: a generator per array would take seconds to compile.
+        ends = [sum(math.prod(s) for s in shapes[: k + 1]) for k in range(len(shapes))]
+        uniform = jnp.split(jax.random.uniform(key, (ends[-1],), minval=-1.0, maxval=1.0), ends[:-1])
+        arrays = [r * u.reshape(s) for r, u, s in zip(reach, uniform, shapes, strict=True)]
+        return _Layers(arrays[::2], arrays[1::2], self.activation)
 
 
 class Fixed(eqx.Module):

@@ -17,6 +17,7 @@ from .observed import Observed
 from .unknowns import AbstractUnknown
 
 Equation = Callable[[Any, Any, Any], Any]
+ExactLimits = Callable[[Mapping[str, np.ndarray], Any, float], Mapping[str, tuple[Any, Any]]]
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,9 @@ class Problem:
             dictionary and so is what comes back.
         units: units by name of coordinate, output or unknown, for tables and figures.
         truth: the true answer, where it is known.
+        exact: ``(data, x, level) -> {name: (lower, upper)}``, the exact limits for outputs and
+            unknowns given observed values by group, where they are known; ``x`` is a vector for
+            one coordinate, else a mapping.
         name: what to call the problem.
         options: the options a catalogue entry was made with, so that a saved result can be
             loaded by name.
@@ -97,6 +101,7 @@ class Problem:
     constraint: Callable[[Any, Any, Any], Any] | None = None
     units: Mapping[str, str] = field(default_factory=dict)
     truth: Truth | None = None
+    exact: ExactLimits | None = None
     name: str = "problem"
     options: Mapping[str, Any] | None = None
     groups: tuple[Group, ...] = field(init=False, repr=False)

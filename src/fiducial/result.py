@@ -1,7 +1,6 @@
 """What a fit gives back: one object over an xarray tree, valid at any point of the domain."""
 
 import json
-import os
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from .catalogue import problem as problem_by_name
 from .catalogue import problems
 from .coordinates import Points
 from .driver import Run
+from .files import write_with
 from .method import AbstractMethod, Answer
 from .model import Model, bind, parameter_count
 from .problem import Problem
@@ -256,7 +256,9 @@ class Result:
         """Checks with numbers, and a verdict: trust, caution, or do not trust."""
         from .diagnostics import diagnose
 
-        return diagnose(self)
+        if "diagnosis" not in self.__dict__:
+            self.__dict__["diagnosis"] = diagnose(self)
+        return self.__dict__["diagnosis"]
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:
         """The answer in one dictionary that JSON can hold, as in ``summary.json``."""
@@ -301,9 +303,7 @@ class Result:
         if path.exists():
             raise FileExistsError(f"{path} exists already; give another name, or remove it first")
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        self.tree.to_netcdf(temporary, engine="h5netcdf")
-        os.replace(temporary, path)
+        write_with(path, lambda temporary: self.tree.to_netcdf(temporary, engine="h5netcdf"))
         return path
 
 

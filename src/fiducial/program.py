@@ -1,0 +1,97 @@
+"""One phase of a method, compiled for a batch of data sets and chains."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .method import AbstractPhase
+from .model import Data, Model
+from .status import Status
+
+
+class Program:
+    """A start and a chunk of steps of one phase, compiled once per shape of batch.
+
+    Every argument called ``keys`` has a key per lane, (data set, chain), as have states and statuses.
+
+    Arguments:
+        model: the problem made computable.
+        phase: the phase.
+        seconds: where to add up the seconds of compiling and running.
+    """
+
+    def __init__(self, model: Model, phase: AbstractPhase, seconds: dict[str, float]):
+        self.model, self.phase, self.seconds = model, phase, seconds
+        every = phase.record_every
+        self.records_per_chunk = max(1, -(-phase.steps // (20 * every)))
+        self.chunk_steps = every * self.records_per_chunk
+        self._compiled: dict[Any, Any] = {}
+
+    def start(self, data: Data, keys: Any, previous: Any) -> Any:
+        """The first state of every lane, from the last of the phase before."""
+        return self._call("start", self._batched_init(previous), data, previous, keys)
+
+    def chunk(self, data: Data, keys: Any, state: Any, status: Any, step: int) -> tuple[Any, Any, Any]:
+        """Run ``chunk_steps`` steps from ``step`` on every lane that is still running."""
+        state, status, recorded = self._call("chunk", self._batched_chunk(), data, state, status, keys, jnp.asarray(step))
+        return state, status, jax.tree.map(np.asarray, recorded)
+
+    def state_shapes(self, data: Data, keys: Any, previous: Any) -> Any:
+        """The structure of the state, found without computing."""
+        return jax.eval_shape(self._batched_init(previous), data, previous, keys)
+
+    def record_shapes(self, data: Data, keys: Any, state: Any, status: Any) -> Any:
+        """The structure of what a chunk records, found without computing."""
+        return jax.eval_shape(self._batched_chunk(), data, state, status, keys, jnp.asarray(0))[2]
+
+    def _batched_init(self, previous: Any) -> Callable[..., Any]:
+        def lane(data: Data, previous: Any, key: Any) -> Any:
+            return self.phase.init(self.model, data, previous, key=jax.random.fold_in(key, 0))
+
+        before = None if previous is None else 0
+        return jax.vmap(jax.vmap(lane, (None, before, 0)), (0, before, 0))
+
+    def _batched_chunk(self) -> Callable[..., Any]:
+        return jax.vmap(jax.vmap(self._lane_chunk, (None, 0, 0, 0, None)), (0, 0, 0, 0, None))
+
+    def _lane_chunk(self, data: Data, state: Any, status: Any, key: Any, first: Any) -> Any:
+        phase = self.phase
+
+        def one(carry: Any, step: Any) -> Any:
+            state, status, info = carry
+            new, new_info = phase.step(self.model, data, state, step / phase.steps, key=jax.random.fold_in(key, step + 1))
+            active = (status == Status.RUNNING.value) & (step < phase.steps)
+            finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(new)]))
+            keep = active & finite
+            state = jax.tree.map(lambda a, b: jnp.where(keep, a, b), new, state)
+            info = jax.tree.map(lambda a, b: jnp.where(active, a, b), new_info, info)
+            stopped = jnp.where(finite, jnp.where(phase.done(state), Status.CONVERGED.value, status), Status.DIVERGED.value)
+            return state, jnp.where(active, stopped, status), info
+
+        def block(carry: Any, b: Any) -> Any:
+            every = phase.record_every
+            start = first + b * every
+            carry = jax.lax.fori_loop(start, start + every, lambda k, c: one(c, k), carry)
+            return carry, (carry[2], phase.draw(carry[0]))
+
+        empty = jax.tree.map(
+            lambda s: jnp.full(s.shape, jnp.nan, s.dtype),
+            jax.eval_shape(lambda s: phase.step(self.model, data, s, jnp.asarray(0.0), key=key)[1], state),
+        )
+        (state, status, _), recorded = jax.lax.scan(block, (state, status, empty), jnp.arange(self.records_per_chunk))
+        return state, status, recorded
+
+    def _call(self, what: str, fn: Callable[..., Any], *args: Any) -> Any:
+        shapes = what, *((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(args))
+        if shapes not in self._compiled:
+            begun = time.perf_counter()
+            self._compiled[shapes] = jax.jit(fn).lower(*args).compile()
+            self.seconds["compile"] += time.perf_counter() - begun
+        begun = time.perf_counter()
+        result = jax.block_until_ready(self._compiled[shapes](*args))
+        self.seconds["run"] += time.perf_counter() - begun
+        return result

@@ -1,0 +1,101 @@
+"""Data sets simulated from a known truth, or from a fitted result that stands for one."""
+
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .field import field_of_functions
+from .problem import Problem, Truth
+
+if TYPE_CHECKING:
+    from .result import Result
+
+_STREAM = 0x5EED
+"""Sets the random numbers of simulated data apart from those of methods under the same seed."""
+
+
+def simulate(problem: Problem, replicates: int, *, seed: int, first: int = 0) -> dict[str, np.ndarray]:
+    """Simulate data sets from the problem's truth.
+
+    Exact groups keep their values. Data set i depends on the seed and on i alone.
+
+    Arguments:
+        problem: a problem with a truth.
+        replicates: number of data sets.
+        seed: seed of the errors.
+        first: number of the first data set.
+
+    Returns:
+        Observed values by group, (data set, n).
+
+    Example:
+        >>> from fiducial.problems.poisson import poisson
+        >>> simulate(poisson(), 3, seed=0)["u"].shape
+        (3, 20)
+    """
+    with jax.enable_x64(True):
+        means = true_means(problem)
+        noisy = [g for g in problem.groups if g.noise is not None]
+        sizes = _noise_parameters(problem)
+
+        def one(i: Any) -> dict[str, Any]:
+            key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), _STREAM), i)
+            keys = jax.random.split(key, max(1, len(noisy)))
+            made = {}
+            for g, k in zip(noisy, keys, strict=False):
+                z = jax.random.normal(k, (g.y.size,), jnp.float64)
+                made[g.name] = g.noise.push(means[g.name], z, g.points, sizes[g.name])  # type: ignore[union-attr]
+            return made
+
+        made = jax.jit(jax.vmap(one))(first + jnp.arange(replicates))
+        return {g.name: np.asarray(made[g.name]) if g.name in made else np.tile(g.y, (replicates, 1)) for g in problem.groups}
+
+
+def true_means(problem: Problem) -> dict[str, np.ndarray]:
+    """The error-free value of every observation."""
+    truth = _truth(problem)
+    field = field_of_functions({n: truth.outputs[n] for n in problem.outputs}, problem.domain.names)
+    unknowns = {n: jnp.asarray(v, float) for n, v in truth.unknowns.items()}
+    missing = sorted(set(problem.unknowns) - set(unknowns))
+    if missing:
+        raise ValueError(f"the truth of problem '{problem.name}' does not say what {', '.join(missing)} is; add it to Truth(unknowns=...)")
+
+    def compute() -> dict[str, Any]:
+        return {g.name: g.sites.map(lambda at, q=g.quantity: jnp.asarray(q(field, at, unknowns)))[g.index] for g in problem.groups}
+
+    return {name: np.asarray(v) for name, v in jax.jit(compute)().items()}
+
+
+def truth_from(result: "Result") -> Truth:
+    """A fitted result as the truth of a parametric simulation."""
+    theta = jnp.asarray(np.asarray(result.tree["estimate"]["theta"]))
+    model = result.model
+
+    def output(name: str) -> Any:
+        return lambda at: model.field(theta)[name](at)
+
+    return Truth(
+        outputs={name: output(name) for name in result.problem.outputs},
+        unknowns={n: np.asarray(v) for n, v in model.unknowns(theta).items()},
+        noise={g: {n: float(v) for n, v in own.items()} for g, own in model.noise(theta).items()},
+    )
+
+
+def _truth(problem: Problem) -> Truth:
+    if problem.truth is None:
+        raise ValueError(f"problem '{problem.name}' carries no truth to simulate from; give Problem(truth=Truth(...))")
+    return problem.truth
+
+
+def _noise_parameters(problem: Problem) -> dict[str, dict[str, Any]]:
+    known = _truth(problem).noise
+    for g in problem.groups:
+        missing = sorted(set(g.noise_unknowns()) - set(known.get(g.name, {})))
+        if missing:
+            raise ValueError(
+                f"the truth of problem '{problem.name}' does not say what the {', '.join(missing)} of '{g.name}' is; "
+                f"add it to Truth(noise={{'{g.name}': {{'{missing[0]}': ...}}}})"
+            )
+    return {g.name: {n: jnp.asarray(v, float) for n, v in known.get(g.name, {}).items()} for g in problem.groups}
