@@ -15,7 +15,9 @@ from .observed import Observed
 from .operators import derivative, divergence, gradient, laplacian, time_derivative
 from .problem import Output, Problem, Truth
 from .result import Result, load
+from .simulate import simulate
 from .status import Status
+from .study import Study, study
 from .unknowns import Interval, Positive, Real
 
 __version__ = "0.1.0"
@@ -39,6 +41,7 @@ __all__ = [
     "Real",
     "Result",
     "Status",
+    "Study",
     "Truth",
     "collocation",
     "derivative",
@@ -53,5 +56,7 @@ __all__ = [
     "problem",
     "problems",
     "schedules",
+    "simulate",
+    "study",
     "time_derivative",
 ]

@@ -14,7 +14,6 @@ from .checkpoint import Checkpoint
 from .driver import Interrupted
 from .files import write_text
 from .fit import fit
-from .method import AbstractMethod
 from .problem import Problem
 from .result import Result
 from .summary import as_text
@@ -59,8 +58,11 @@ def run(
     if not 0 < level < 1:
         _fail(f"--level {level}: give a number between 0 and 1, such as 0.95")
     try:
-        options, settings = _split(set_ or [])
-        chosen = catalogue.method(method, **settings) if method else _default(settings, quiet)
+        name = method or catalogue.default_method().name
+        options, settings = _split(set_ or [], [name])
+        chosen = catalogue.method(name, **settings[name])
+        if method is None and not quiet:
+            typer.echo(f"no method named, using '{name}': {chosen.summary}", err=True)
         posed = _problem(problem, options)
     except (ValueError, TypeError, KeyError, OSError) as error:
         _fail(error)
@@ -70,9 +72,9 @@ def run(
     except Interrupted:
         _fail(f"stopped; go on with the same command and --out {folder} --resume", STOPPED)
     except (ValueError, TypeError) as error:
-        if not any(folder.iterdir()):
-            folder.rmdir()
         _fail(error)
+    except OSError as error:
+        _fail(f"cannot write to {folder}: {error.strerror}")
     _write(result, folder, level)
     if not quiet:
         typer.echo(as_text(result, level))
@@ -82,9 +84,65 @@ def run(
 
 
 @app.command()
+def study(
+    problem: Annotated[str, typer.Argument(help="A ready problem, or FILE.py or FILE.py:name, as for `fiducial run`.")],
+    methods: Annotated[str | None, typer.Option(help="Methods, separated by commas; by default the best there is.")] = None,
+    replicates: Annotated[int, typer.Option(min=1, help="Number of simulated data sets.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of data and methods.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Folder for tables, figures and finished shards; must be new or empty.")] = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=V1,V2 ...", help="Options of the problem to vary, such as sd=0.01,0.05; all combinations are run."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE ...", help="Options of the problem, and of methods: pinn.adam_steps=500.")
+    ] = None,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    shard: Annotated[int | None, typer.Option(min=1, help="Data sets fitted at once; by default what fits in memory.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a study that was stopped.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar, and nothing printed but errors.")] = False,
+) -> None:
+    """Fit many simulated data sets and leave a table of coverage, width and error in a folder.
+
+    Exit code 0: done, also when intervals are found wanting. 2: a mistake in the call. 130: stopped by Ctrl-C.
+    """
+    from .study import study as run_study
+
+    try:
+        names = (methods or catalogue.default_method().name).split(",")
+        options, settings = _split(set_ or [], names)
+        chosen = [catalogue.method(name, **settings[name]) for name in names]
+        varied = {key: [_value(v) for v in text.split(",")] for key, text in (_pair(p, "--grid") for p in grid or [])}
+        label = _problem(problem, options | {key: values[0] for key, values in varied.items()}).name
+        folder = _folder(out, f"{label}-study", resume, "study.json")
+        found = run_study(
+            lambda **more: _problem(problem, options | more),
+            chosen,
+            replicates=replicates,
+            seed=seed,
+            level=level,
+            grid=varied,
+            shard=shard,
+            folder=folder,
+            resume=resume,
+            progress=False if quiet else None,
+        )
+    except Interrupted:
+        _fail(f"stopped; finished shards are kept, go on with the same command and --out {folder} --resume", STOPPED)
+    except (ValueError, TypeError, KeyError, OSError) as error:
+        _fail(error)
+    if not quiet:
+        typer.echo(found)
+        typer.echo(f"table.csv, table.md, study.nc and figures are in {folder}")
+
+
+@app.command()
 def show(folder: Annotated[Path, typer.Argument(help="The folder of a run.")]) -> None:
-    """Print the summary of a run."""
+    """Print the summary of a run, or the table of a study."""
     path = folder / "summary.json"
+    if (folder / "table.md").is_file():
+        typer.echo((folder / "table.md").read_text())
+        return
     if Checkpoint(folder / "checkpoint").exists() and not path.is_file():
         _fail(f"the run in {folder} has not finished; go on with the same command and --out {folder} --resume", FAILED)
     try:
@@ -115,31 +173,35 @@ def methods() -> None:
         typer.echo(f"{name}{' (default)' if name == default else ''}\n    {cls.summary}\n    settings: {settings}")
 
 
-def _default(settings: dict[str, Any], quiet: bool) -> AbstractMethod:
-    name = catalogue.default_method().name
-    chosen = catalogue.method(name, **settings)
-    if not quiet:
-        typer.echo(f"no method named, using '{name}': {chosen.summary}", err=True)
-    return chosen
-
-
-def _split(pairs: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Options of the problem and settings of the method (``method.name=value``)."""
+def _split(pairs: list[str], methods: list[str]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Options of the problem, and settings of each method: ``method.key=value`` for all, or ``NAME.key=value``."""
     options: dict[str, Any] = {}
-    settings: dict[str, Any] = {}
+    settings: dict[str, dict[str, Any]] = {name: {} for name in methods}
     for pair in pairs:
-        key, equals, text = pair.partition("=")
-        if not (equals and key):
-            raise ValueError(f"--set {pair}: write key=value, such as sd=0.1")
-        try:
-            value = json.loads(text)
-        except ValueError:
-            value = text
-        if key.startswith("method."):
-            settings[key.removeprefix("method.")] = value
+        key, text = _pair(pair, "--set")
+        owner, dot, setting = key.partition(".")
+        if not dot:
+            options[key] = _value(text)
+        elif owner == "method" or owner in settings:
+            for name in methods if owner == "method" else [owner]:
+                settings[name][setting] = _value(text)
         else:
-            options[key] = value
+            raise ValueError(f"--set {pair}: '{owner}' is not a method of this run; write method.{setting}=... or {methods[0]}.{setting}=...")
     return options, settings
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (equals and key):
+        raise ValueError(f"{option} {text}: write key=value, such as sd=0.1")
+    return key, value
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _problem(spec: str, options: dict[str, Any]) -> Problem:
@@ -191,21 +253,17 @@ def _import(path: Path) -> Any:
     return module
 
 
-def _folder(out: Path | None, default: str, resume: bool) -> Path:
+def _folder(out: Path | None, default: str, resume: bool, begun: str = "checkpoint/run.json") -> Path:
     """The folder to work in; never one that holds something, unless its run is to go on."""
     if out is None:
         used = [Path(default), *(Path(f"{default}-{i}") for i in range(2, 1000))]
         taken = [p for p in used if p.exists()]
         out = taken[-1] if resume and taken else next(p for p in used if not p.exists())
     if resume:
-        if not Checkpoint(out / "checkpoint").exists():
+        if not (out / begun).is_file():
             _fail(f"{out} holds no run to go on with; leave out --resume to begin one")
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         _fail(f"{out} is not empty; give a new folder with --out, or --resume to go on with the run in it")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        _fail(f"cannot make the folder {out}: {error.strerror}")
     return out
 
 
@@ -234,13 +292,13 @@ def _text(summary: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Entry point. ``--set a=1 b=2`` is understood as ``--set a=1 --set b=2``."""
+    """Entry point. ``--set a=1 b=2`` is understood as ``--set a=1 --set b=2``, and so is ``--grid``."""
     arguments: list[str] = []
     repeating: str | None = None
     for argument in sys.argv[1:]:
         if repeating and "=" in argument and not argument.startswith("-") and arguments[-1] != repeating:
             arguments.append(repeating)
         elif argument.startswith("-"):
-            repeating = argument if argument == "--set" else None
+            repeating = argument if argument in ("--set", "--grid") else None
         arguments.append(argument)
     app(arguments, prog_name="fiducial")

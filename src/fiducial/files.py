@@ -32,7 +32,7 @@ def write_text(path: Path, text: str) -> None:
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Write named arrays; zip checksums tell later damage."""
     buffer = io.BytesIO()
-    np.savez(buffer, **{name: np.asarray(a) for name, a in arrays.items()})
+    np.savez(buffer, allow_pickle=False, **{name: np.asarray(a) for name, a in arrays.items()})
     write_with(path, lambda temporary: temporary.write_bytes(buffer.getvalue()))
 
 

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .field import field_of_functions
+from .group import Group
 from .problem import Problem, Truth
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def simulate(problem: Problem, replicates: int, *, seed: int, first: int = 0) ->
             made = {}
             for g, k in zip(noisy, keys, strict=False):
                 z = jax.random.normal(k, (g.y.size,), jnp.float64)
-                made[g.name] = g.noise.push(means[g.name], z, g.points, sizes[g.name])  # type: ignore[union-attr]
+                assert g.noise is not None
+                made[g.name] = g.noise.push(jnp.asarray(means[g.name]), z, g.points, sizes[g.name])
             return made
 
         made = jax.jit(jax.vmap(one))(first + jnp.arange(replicates))
@@ -62,25 +64,27 @@ def true_means(problem: Problem) -> dict[str, np.ndarray]:
     if missing:
         raise ValueError(f"the truth of problem '{problem.name}' does not say what {', '.join(missing)} is; add it to Truth(unknowns=...)")
 
-    def compute() -> dict[str, Any]:
-        return {g.name: g.sites.map(lambda at, q=g.quantity: jnp.asarray(q(field, at, unknowns)))[g.index] for g in problem.groups}
+    def mean(group: Group) -> Any:
+        return group.sites.map(lambda at: jnp.asarray(group.quantity(field, at, unknowns)))[group.index]
 
-    return {name: np.asarray(v) for name, v in jax.jit(compute)().items()}
+    return {name: np.asarray(v) for name, v in jax.jit(lambda: {g.name: mean(g) for g in problem.groups})().items()}
 
 
 def truth_from(result: "Result") -> Truth:
     """A fitted result as the truth of a parametric simulation."""
-    theta = jnp.asarray(np.asarray(result.tree["estimate"]["theta"]))
+    theta = np.asarray(result.tree["estimate"]["theta"])
     model = result.model
 
     def output(name: str) -> Any:
-        return lambda at: model.field(theta)[name](at)
+        # made an array when called, inside the float64 of the caller
+        return lambda at: model.field(jnp.asarray(theta))[name](at)
 
-    return Truth(
-        outputs={name: output(name) for name in result.problem.outputs},
-        unknowns={n: np.asarray(v) for n, v in model.unknowns(theta).items()},
-        noise={g: {n: float(v) for n, v in own.items()} for g, own in model.noise(theta).items()},
-    )
+    with jax.enable_x64(True):
+        return Truth(
+            outputs={name: output(name) for name in result.problem.outputs},
+            unknowns={n: np.asarray(v) for n, v in model.unknowns(jnp.asarray(theta)).items()},
+            noise={g: {n: float(v) for n, v in own.items()} for g, own in model.noise(jnp.asarray(theta)).items()},
+        )
 
 
 def _truth(problem: Problem) -> Truth:

@@ -1,0 +1,127 @@
+"""One shard of a study: simulate some data sets, fit them in one batch, judge the answers."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .coordinates import Points
+from .driver import Runner
+from .measures import Measures, measures
+from .method import AbstractMethod, Answer
+from .model import bind
+from .problem import Problem
+from .simulate import simulate
+from .status import Status
+
+_CPU_SHARD, _GPU_SHARD = 50, 1000
+
+
+class Bench:
+    """Fits and judges shards of data sets for one problem and method, with everything compiled once.
+
+    Arguments:
+        problem: a problem with a truth.
+        method: the method.
+        points: where the field is judged.
+        level: level of the intervals.
+        seed: seed of data and method.
+    """
+
+    def __init__(self, problem: Problem, method: AbstractMethod, *, points: Points, level: float, seed: int):
+        self.problem, self.method, self.points, self.level, self.seed = problem, method, points, level, seed
+        with jax.enable_x64(True):
+            self.model = bind(problem)
+            self.runner = Runner(self.model, method)
+            self.truth = self._truth()
+            self._judge_draws = jax.jit(lambda draws, truth: jax.lax.map(lambda d: self._one(d, truth), draws))
+            self._values = jax.jit(jax.vmap(self._quantities))
+
+    def shard(self, first: int, count: int, size: int) -> dict[str, np.ndarray]:
+        """Results for data sets ``first`` to ``first + count``, in a batch padded to ``size``.
+
+        Returns:
+            Arrays with a leading axis over data sets: ``status``; ``NAME.mean`` and the other
+            measures for each output (over points) and constant; ``NAME.exact_lower`` and
+            ``NAME.exact_upper`` where known; ``errors.GROUP``, one imputed draw of errors; and
+            the scalar ``seconds``.
+        """
+        data = simulate(self.problem, size, seed=self.seed, first=first)
+        with jax.enable_x64(True):
+            finished = self.runner.run(data, seed=self.seed, first=first)
+            answer = self.method.collect(self.model, data, finished.outcome)
+            arrays = self._judge(answer)
+        usable = np.isin(finished.outcome.status, [s for s in Status if s.usable])
+        arrays["status"] = np.where(usable.any(axis=1), finished.outcome.status.min(axis=1), finished.outcome.status.max(axis=1))
+        if answer.errors is not None:
+            arrays.update({f"errors.{group}": z[:, 0, -1] for group, z in answer.errors.items()})
+        arrays.update(self._exact(data, count))
+        kept = {name: np.asarray(values)[:count] for name, values in arrays.items()}
+        return {**kept, "seconds": np.asarray(finished.seconds["run"])}
+
+    def lanes(self, replicates: int) -> int:
+        """How many data sets to fit at once, so that they fit in the memory of the device."""
+        device = jax.devices()[0]
+        if device.platform == "cpu":
+            most, free = _CPU_SHARD, _free_memory() // 4
+        else:
+            most, free = _GPU_SHARD, int((device.memory_stats() or {}).get("bytes_limit", 8 << 30)) // 2
+        each = self.method.chains * self.method.lane_bytes(self.model)
+        return int(max(1, min(replicates, most, free // each)))
+
+    def _truth(self) -> dict[str, Any]:
+        problem = self.problem
+        assert problem.truth is not None
+        truth: dict[str, Any] = {}
+        for name in problem.outputs:
+            truth[name] = jnp.broadcast_to(jnp.asarray(self.points.map(problem.truth.outputs[name])), (len(self.points),))
+        truth.update({name: jnp.asarray(problem.truth.unknowns[name], float) for name in problem.unknowns})
+        for g in problem.groups:
+            truth.update({f"{n}_{g.name}": jnp.asarray(problem.truth.noise[g.name][n], float) for n in g.noise_unknowns()})
+        return truth
+
+    def _quantities(self, theta: Any) -> dict[str, Any]:
+        """Everything that is judged, for one parameter vector: outputs at the points, unknowns, noise sizes."""
+        values = self.model.evaluate(theta, self.points)
+        outputs = {name: values[:, i] for i, name in enumerate(self.problem.outputs)}
+        noise = {f"{n}_{g}": v for g, own in self.model.noise(theta).items() for n, v in own.items()}
+        return {**outputs, **self.model.unknowns(theta), **noise}
+
+    def _one(self, draws: Any, truth: dict[str, Any]) -> dict[str, Measures]:
+        values = jax.vmap(self._quantities)(draws)
+        return {name: measures(values[name], truth[name], self.level) for name in truth}
+
+    def _judge(self, answer: Answer) -> dict[str, np.ndarray]:
+        arrays = {f"{name}.estimate": np.asarray(v) for name, v in self._values(jnp.asarray(answer.estimate)).items()}
+        if answer.draws is not None:
+            sets, chains, number, p = answer.draws.shape
+            judged = self._judge_draws(jnp.asarray(answer.draws.reshape(sets, chains * number, p)), self.truth)
+            arrays.update({f"{name}.{what}": np.asarray(v) for name, m in judged.items() for what, v in m._asdict().items()})
+        return arrays
+
+    def _exact(self, data: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
+        """Exact limits for each data set, where the problem knows them."""
+        if self.problem.exact is None:
+            return {}
+        one = len(self.points.names) == 1
+        x: Any = self.points.array[:, 0] if one else self.points.coordinates()
+        limits = []
+        for i in range(count):
+            shaped = {g.name: data[g.name][i].reshape(g.shape) for g in self.problem.groups}
+            limits.append(self.problem.exact(shaped, x, self.level))
+        return {
+            f"{name}.exact_{side}": np.stack([np.broadcast_to(found[name][j], self.truth[name].shape) for found in limits])
+            for name in limits[0]
+            for j, side in enumerate(("lower", "upper"))
+        }
+
+
+def _free_memory() -> int:
+    """Bytes of memory that are free on this machine, as far as it tells."""
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return 4 << 30

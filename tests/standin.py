@@ -1,0 +1,88 @@
+"""A stand-in method whose distribution is known exactly, to test the machinery of studies with.
+
+The field of ``poisson_line`` is the truth plus a straight line, the only thing that is
+uncertain about ``poisson`` when f is exact. Its fiducial distribution is Gaussian in the
+values at the two ends, so ``Exact`` can draw from it directly.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+import fiducial as fd
+from fiducial.method import AbstractMethod, AbstractPhase, Answer
+from fiducial.problems.poisson import poisson, solution
+
+
+class Line(eqx.Module):
+    slope: jax.Array
+    height: jax.Array
+
+    def __call__(self, x):
+        return self.height + self.slope * x
+
+
+def poisson_line(*, sd: float = 0.05, replicates: int = 10) -> fd.Problem:
+    """``poisson`` with the truth plus a straight line as its only possible solutions."""
+    return poisson(sd=sd, replicates=replicates).replace(
+        network=Line(jnp.zeros(1), jnp.zeros(1)),
+        constraint=lambda u, x, p: solution(x) + u,
+        name="poisson-line",
+        options=None,
+    )
+
+
+class _State(NamedTuple):
+    theta: Any
+
+
+class _Draw(AbstractPhase):
+    steps: int
+    narrow: float
+    breaks_above: float
+    name: ClassVar[str] = "draw"
+
+    @property
+    def record_every(self) -> int:
+        return 1
+
+    def init(self, model, data, previous, *, key):
+        return _State(model.init(key))
+
+    def step(self, model, data, state, progress, *, key):
+        group, y = model.groups[0], data["u"]
+        each = y.size // 2
+        means = jax.ops.segment_sum(y, group.index, 2) / each
+        sd = group.noise.sd(group.points, {})[0] / jnp.sqrt(each)
+        ends = means - solution(group.sites.array[:, 0]) - self.narrow * sd * jax.random.normal(key, (2,))
+        # the line through the ends in the network's own units: inputs run from -3 to 3
+        offset, scale = model._output[0][0], model._output[1][0]
+        left, right = (ends - offset) / scale
+        theta = jnp.stack([(right - left) / 6, (left + right) / 2])
+        return _State(jnp.where(y[0] > self.breaks_above, jnp.nan, theta)), {"loss": jnp.zeros(())}
+
+    def draw(self, state):
+        return state.theta
+
+
+class Exact(AbstractMethod):
+    """Draws from the exact distribution, from one too narrow by a factor, or none for some data sets."""
+
+    draws: int = 1000
+    narrow: float = 1.0
+    breaks_above: float = 1e9
+    chains: int = 1
+    name: ClassVar[str] = "exact"
+    summary: ClassVar[str] = "exact draws for poisson"
+
+    def phases(self, model):
+        return (_Draw(self.draws, self.narrow, self.breaks_above),)
+
+    def collect(self, model, data, outcome):
+        draws = outcome.draws["draw"]
+        return Answer(estimate=draws.mean(axis=(1, 2)), draws=draws)
+
+    def lane_bytes(self, model):
+        return self.draws * 2000
