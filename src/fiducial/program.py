@@ -13,6 +13,30 @@ from .model import Data, Model
 from .status import Status
 
 
+class Compiled:
+    """A function compiled once per shape of its arguments, with the seconds of compiling and running added up.
+
+    Arguments:
+        fn: a function of arrays.
+        seconds: where to add them, under ``compile`` and ``run``.
+    """
+
+    def __init__(self, fn: Callable[..., Any], seconds: dict[str, float]):
+        self._fn, self._seconds = fn, seconds
+        self._programs: dict[Any, Any] = {}
+
+    def __call__(self, *args: Any) -> Any:
+        shapes = jax.tree.structure(args), *((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(args))
+        begun = time.perf_counter()
+        if shapes not in self._programs:
+            self._programs[shapes] = jax.jit(self._fn).lower(*args).compile()
+            self._seconds["compile"] += time.perf_counter() - begun
+            begun = time.perf_counter()
+        result = jax.block_until_ready(self._programs[shapes](*args))
+        self._seconds["run"] += time.perf_counter() - begun
+        return result
+
+
 class Program:
     """A start and a chunk of steps of one phase, compiled once per shape of batch.
 
@@ -25,38 +49,40 @@ class Program:
     """
 
     def __init__(self, model: Model, phase: AbstractPhase, seconds: dict[str, float]):
-        self.model, self.phase, self.seconds = model, phase, seconds
+        self.model, self.phase = model, phase
         every = phase.record_every
         self.records_per_chunk = max(1, -(-phase.steps // (20 * every)))
         self.chunk_steps = every * self.records_per_chunk
-        self._compiled: dict[Any, Any] = {}
+        self._start = Compiled(self._batched_init, seconds)
+        self._chunk = Compiled(self._batched_chunk, seconds)
 
     def start(self, data: Data, keys: Any, previous: Any) -> Any:
         """The first state of every lane, from the last of the phase before."""
-        return self._call("start", self._batched_init(previous), data, previous, keys)
+        return self._start(data, previous, keys)
 
     def chunk(self, data: Data, keys: Any, state: Any, status: Any, step: int) -> tuple[Any, Any, Any]:
         """Run ``chunk_steps`` steps from ``step`` on every lane that is still running."""
-        state, status, recorded = self._call("chunk", self._batched_chunk(), data, state, status, keys, jnp.asarray(step))
+        state, status, recorded = self._chunk(data, state, status, keys, jnp.asarray(step))
         return state, status, jax.tree.map(np.asarray, recorded)
 
     def state_shapes(self, data: Data, keys: Any, previous: Any) -> Any:
         """The structure of the state, found without computing."""
-        return jax.eval_shape(self._batched_init(previous), data, previous, keys)
+        return jax.eval_shape(self._batched_init, data, previous, keys)
 
     def record_shapes(self, data: Data, keys: Any, state: Any, status: Any) -> Any:
         """The structure of what a chunk records, found without computing."""
-        return jax.eval_shape(self._batched_chunk(), data, state, status, keys, jnp.asarray(0))[2]
+        return jax.eval_shape(self._batched_chunk, data, state, status, keys, jnp.asarray(0))[2]
 
-    def _batched_init(self, previous: Any) -> Callable[..., Any]:
+    def _batched_init(self, data: Data, previous: Any, keys: Any) -> Any:
         def lane(data: Data, previous: Any, key: Any) -> Any:
             return self.phase.init(self.model, data, previous, key=jax.random.fold_in(key, 0))
 
         before = None if previous is None else 0
-        return jax.vmap(jax.vmap(lane, (None, before, 0)), (0, before, 0))
+        return jax.vmap(jax.vmap(lane, (None, before, 0)), (0, before, 0))(data, previous, keys)
 
-    def _batched_chunk(self) -> Callable[..., Any]:
-        return jax.vmap(jax.vmap(self._lane_chunk, (None, 0, 0, 0, None)), (0, 0, 0, 0, None))
+    def _batched_chunk(self, data: Data, state: Any, status: Any, keys: Any, first: Any) -> Any:
+        over_chains = jax.vmap(self._lane_chunk, (None, 0, 0, 0, None))
+        return jax.vmap(over_chains, (0, 0, 0, 0, None))(data, state, status, keys, first)
 
     def _lane_chunk(self, data: Data, state: Any, status: Any, key: Any, first: Any) -> Any:
         phase = self.phase
@@ -84,14 +110,3 @@ class Program:
         )
         (state, status, _), recorded = jax.lax.scan(block, (state, status, empty), jnp.arange(self.records_per_chunk))
         return state, status, recorded
-
-    def _call(self, what: str, fn: Callable[..., Any], *args: Any) -> Any:
-        shapes = what, *((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(args))
-        if shapes not in self._compiled:
-            begun = time.perf_counter()
-            self._compiled[shapes] = jax.jit(fn).lower(*args).compile()
-            self.seconds["compile"] += time.perf_counter() - begun
-        begun = time.perf_counter()
-        result = jax.block_until_ready(self._compiled[shapes](*args))
-        self.seconds["run"] += time.perf_counter() - begun
-        return result

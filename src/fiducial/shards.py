@@ -1,6 +1,7 @@
 """One shard of a study: simulate some data sets, fit them in one batch, judge the answers."""
 
 import os
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +15,8 @@ from .measures import Measures, measures
 from .method import AbstractMethod, Answer
 from .model import bind
 from .problem import Problem
-from .simulate import simulate
+from .program import Compiled
+from .simulate import Simulator
 from .status import Status
 
 _CPU_SHARD, _GPU_SHARD = 50, 1000
@@ -33,12 +35,14 @@ class Bench:
 
     def __init__(self, problem: Problem, method: AbstractMethod, *, points: Points, level: float, seed: int):
         self.problem, self.method, self.points, self.level, self.seed = problem, method, points, level, seed
+        self._seconds = {"compile": 0.0, "run": 0.0}
         with jax.enable_x64(True):
             self.model = bind(problem)
             self.runner = Runner(self.model, method)
+            self.simulator = Simulator(problem)
             self.truth = self._truth()
-            self._judge_draws = jax.jit(lambda draws, truth: jax.lax.map(lambda d: self._one(d, truth), draws))
-            self._values = jax.jit(jax.vmap(self._quantities))
+            self._judge_draws = Compiled(lambda draws, truth: jax.lax.map(lambda d: self._one(d, truth), draws), self._seconds)
+            self._values = Compiled(jax.vmap(self._quantities), self._seconds)
 
     def shard(self, first: int, count: int, size: int) -> dict[str, np.ndarray]:
         """Results for data sets ``first`` to ``first + count``, in a batch padded to ``size``.
@@ -46,10 +50,11 @@ class Bench:
         Returns:
             Arrays with a leading axis over data sets: ``status``; ``NAME.mean`` and the other
             measures for each output (over points) and constant; ``NAME.exact_lower`` and
-            ``NAME.exact_upper`` where known; ``errors.GROUP``, one imputed draw of errors; and
-            the scalar ``seconds``.
+            ``NAME.exact_upper`` where known; and ``errors.GROUP``, one imputed draw of errors.
+            The vector ``seconds`` says how long compiling, the method, and all else took.
         """
-        data = simulate(self.problem, size, seed=self.seed, first=first)
+        begun, judging = time.perf_counter(), self._seconds["compile"]
+        data = self.simulator.draw(size, seed=self.seed, first=first)
         with jax.enable_x64(True):
             finished = self.runner.run(data, seed=self.seed, first=first)
             answer = self.method.collect(self.model, data, finished.outcome)
@@ -60,7 +65,9 @@ class Bench:
             arrays.update({f"errors.{group}": z[:, 0, -1] for group, z in answer.errors.items()})
         arrays.update(self._exact(data, count))
         kept = {name: np.asarray(values)[:count] for name, values in arrays.items()}
-        return {**kept, "seconds": np.asarray(finished.seconds["run"])}
+        compiling = finished.seconds["compile"] + self._seconds["compile"] - judging
+        rest = time.perf_counter() - begun - compiling - finished.seconds["run"]
+        return {**kept, "seconds": np.array([compiling, finished.seconds["run"], rest])}
 
     def lanes(self, replicates: int) -> int:
         """How many data sets to fit at once, so that they fit in the memory of the device."""

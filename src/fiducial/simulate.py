@@ -36,23 +36,34 @@ def simulate(problem: Problem, replicates: int, *, seed: int, first: int = 0) ->
         >>> simulate(poisson(), 3, seed=0)["u"].shape
         (3, 20)
     """
-    with jax.enable_x64(True):
-        means = true_means(problem)
-        noisy = [g for g in problem.groups if g.noise is not None]
-        sizes = _noise_parameters(problem)
+    return Simulator(problem).draw(replicates, seed=seed, first=first)
 
-        def one(i: Any) -> dict[str, Any]:
+
+class Simulator:
+    """Simulates as many batches of data sets as needed, compiled once; see ``simulate``."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        with jax.enable_x64(True):
+            means, sizes = true_means(problem), _noise_parameters(problem)
+        noisy = [g for g in problem.groups if g.noise is not None]
+
+        def one(seed: Any, i: Any) -> dict[str, Any]:
             key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), _STREAM), i)
-            keys = jax.random.split(key, max(1, len(noisy)))
             made = {}
-            for g, k in zip(noisy, keys, strict=False):
-                z = jax.random.normal(k, (g.y.size,), jnp.float64)
+            for j, g in enumerate(noisy):
+                z = jax.random.normal(jax.random.fold_in(key, j), (g.y.size,), jnp.float64)
                 assert g.noise is not None
                 made[g.name] = g.noise.push(jnp.asarray(means[g.name]), z, g.points, sizes[g.name])
             return made
 
-        made = jax.jit(jax.vmap(one))(first + jnp.arange(replicates))
-        return {g.name: np.asarray(made[g.name]) if g.name in made else np.tile(g.y, (replicates, 1)) for g in problem.groups}
+        self._batch = jax.jit(jax.vmap(one, (None, 0)))
+
+    def draw(self, replicates: int, *, seed: int, first: int = 0) -> dict[str, np.ndarray]:
+        """Observed values by group, (data set, n)."""
+        with jax.enable_x64(True):
+            made = self._batch(seed, first + jnp.arange(replicates))
+        return {g.name: np.asarray(made[g.name]) if g.name in made else np.tile(g.y, (replicates, 1)) for g in self.problem.groups}
 
 
 def true_means(problem: Problem) -> dict[str, np.ndarray]:

@@ -51,6 +51,11 @@ class Cell:
         return np.isin(self.arrays["status"], [s.value for s in Status if s.usable])
 
     @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds of compiling, of the method's own programs, and of all else."""
+        return dict(zip(("compile", "run", "rest"), self.arrays["seconds"].tolist(), strict=True))
+
+    @property
     def label(self) -> str:
         """What to call the cell in figures and files."""
         return "-".join([self.method, *(f"{k}={v}" for k, v in self.options.items())])
@@ -103,6 +108,8 @@ class Study:
         for cell in self.cells:
             variables: dict[str, Any] = {}
             for name, values in cell.arrays.items():
+                if name == "seconds":
+                    continue
                 quantity, _, what = name.partition(".")
                 inner = (
                     ["point"]
@@ -111,7 +118,9 @@ class Study:
                 )
                 variables[name.replace(".", "_")] = (["dataset", *inner][: values.ndim], values)
             coordinates = {c: ("point", v) for c, v in cell.points.coordinates().items()}
-            nodes["/" + cell.label] = xr.Dataset(variables, coords=coordinates, attrs={"options": json.dumps(cell.options)})
+            nodes["/" + cell.label] = xr.Dataset(
+                variables, coords=coordinates, attrs={"options": json.dumps(cell.options), "seconds": json.dumps(cell.seconds)}
+            )
         return xr.DataTree.from_dict(nodes)
 
     def __str__(self) -> str:
@@ -231,8 +240,8 @@ def _run(
                 store.write(cell, k, part)
         advance(count, cell)
         parts.append(part)
-    seconds = np.sum([p.pop("seconds") for p in parts])
-    return {**{name: np.concatenate([p[name] for p in parts]) for name in parts[0]}, "seconds": np.asarray(seconds)}
+    seconds = np.sum([p.pop("seconds") for p in parts], axis=0)
+    return {**{name: np.concatenate([p[name] for p in parts]) for name in parts[0]}, "seconds": seconds}
 
 
 class _Store:

@@ -34,7 +34,7 @@ def row(method: str, arrays: Mapping[str, np.ndarray], truth: Mapping[str, Any],
         outputs: names of the outputs; all other names in ``truth`` are constants.
         usable: which data sets have an answer.
     """
-    ok = {name: values[usable] if values.ndim else values for name, values in arrays.items()}
+    ok = {name: values[usable] for name, values in arrays.items() if name != "seconds"}
     field = {name: _judged(ok, name, truth[name]) for name in outputs}
 
     def over_outputs(what: str) -> np.ndarray:
@@ -46,7 +46,7 @@ def row(method: str, arrays: Mapping[str, np.ndarray], truth: Mapping[str, Any],
     result |= _with_error("width", over_outputs("width"))
     result["width_ratio"] = _mean(over_outputs("width")) / _mean(over_outputs("exact_width"))
     result["interval_score"], result["crps"] = (_mean(over_outputs(what)) for what in ("score", "crps"))
-    result["seconds_per_dataset"] = float(arrays["seconds"]) / len(usable)
+    result["seconds_per_dataset"] = float(arrays["seconds"][1]) / len(usable)
     for name in truth:
         if name not in outputs:
             for index in np.ndindex(np.shape(truth[name])):
