@@ -1,7 +1,7 @@
 """Honest uncertainty for physics-informed neural networks."""
 
-from . import collocation, networks, schedules
-from .catalogue import method, methods, problem, problems
+from . import catalogue, collocation, networks, schedules
+from .catalogue import method, problem
 from .coordinates import Box, Point
 from .driver import Interrupted
 from .field import Field
@@ -43,6 +43,7 @@ __all__ = [
     "Status",
     "Study",
     "Truth",
+    "catalogue",
     "collocation",
     "derivative",
     "divergence",
@@ -51,10 +52,8 @@ __all__ = [
     "laplacian",
     "load",
     "method",
-    "methods",
     "networks",
     "problem",
-    "problems",
     "schedules",
     "simulate",
     "study",

@@ -61,12 +61,12 @@ def run(
         name = method or catalogue.default_method().name
         options, settings = _split(set_ or [], [name])
         chosen = catalogue.method(name, **settings[name])
-        if method is None and not quiet:
-            typer.echo(f"no method named, using '{name}': {chosen.summary}", err=True)
         posed = _problem(problem, options)
     except (ValueError, TypeError, KeyError, OSError) as error:
         _fail(error)
     folder = _folder(out, f"{posed.name}-{chosen.name}", resume)
+    if method is None and not quiet:
+        typer.echo(f"no method named, using '{name}': {chosen.summary}", err=True)
     try:
         result = fit(posed, chosen, seed=seed, folder=folder / "checkpoint", resume=resume, progress=False if quiet else None)
     except Interrupted:
@@ -76,6 +76,7 @@ def run(
     except OSError as error:
         _fail(f"cannot write to {folder}: {error.strerror}")
     _write(result, folder, level)
+    Checkpoint(folder / "checkpoint").remove()  # only now is the result safe elsewhere
     if not quiet:
         typer.echo(as_text(result, level))
         typer.echo(f"figures, summary.json and result.nc are in {folder}")
@@ -241,6 +242,7 @@ def _import(path: Path) -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look themselves up there
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
@@ -286,8 +288,10 @@ def _text(summary: dict[str, Any]) -> str:
     lines += [line(f"{parameter} of {group}", entry) for group, own in summary["noise"].items() for parameter, entry in own.items()]
     lines += [line(name, entry) for name, entry in summary["field"].items() if any(v is not None for v in entry.values())]
     lines.append(f"verdict: {summary['diagnosis']['verdict']}")
+    if (why := getattr(catalogue.methods().get(summary["method"]), "no_interval", None)) is not None:
+        lines.append(f"  no interval: {why}")
     for check in summary["diagnosis"]["checks"]:
-        lines.append(line(f"  [{'ok' if check['ok'] else '!!'}] {check['name']}", {k: check[k] for k in ("value", "limit")}))
+        lines.append(line(f"  [{'ok' if check['ok'] else '!!'}] {check['name']}", {k: check[k] for k in ("value", "limit")}).removesuffix(": "))
     return "\n".join(lines)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from .collocation import sobol
 from .coordinates import Box, Points
 from .group import Group
+from .status import Status
 
 if TYPE_CHECKING:
     from .result import Result
@@ -72,7 +73,7 @@ class Diagnosis:
 
 def diagnose(result: "Result") -> Diagnosis:
     """Run every check that applies to a result."""
-    checks = [_status(result)]
+    checks = [_status(result), _stopped(result)]
     with jax.enable_x64(True):
         seen = _quantities(result)
     for g in result.problem.groups:
@@ -85,6 +86,12 @@ def _status(result: "Result") -> Check:
     failed = int(sum(not s.usable for s in result.statuses))
     advice = f"{result.status.message}; try another seed, a smaller step, or look for divisions by zero in the equation"
     return Check("chains that failed", float(failed), 0.0, failed == 0, True, advice)
+
+
+def _stopped(result: "Result") -> Check:
+    early = float(sum(s is Status.FINISHED for s in result.statuses))
+    advice = "the stop rule was not met: the fit may still move; give more steps"
+    return Check("chains that ran out of steps", early, 0.0, early == 0, False, advice)
 
 
 def _quantities(result: "Result") -> dict[str, dict[str, np.ndarray]]:

@@ -13,6 +13,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -22,7 +23,7 @@ import numpy as np
 from .checkpoint import Checkpoint
 from .method import AbstractMethod, AbstractPhase, Outcome
 from .model import Data, Model
-from .program import Program
+from .program import Compiled, Program
 from .status import Status
 
 
@@ -62,7 +63,7 @@ class Runner:
         self.model, self.method = model, method
         self._seconds = {"compile": 0.0, "run": 0.0}
         self._programs = [Program(model, phase, self._seconds) for phase in method.phases(model)]
-        self._keys = jax.jit(_lane_keys, static_argnums=(2, 3, 4))
+        self._keys = Compiled(partial(_phase_keys, phases=len(self._programs)), self._seconds)
 
     def run(
         self,
@@ -90,7 +91,7 @@ class Runner:
         """
         data = {name: jnp.asarray(y) for name, y in data.items()}
         lanes = len(next(iter(data.values()))), self.method.chains
-        keys = self._keys(seed, first, *lanes, len(self._programs))
+        keys = self._keys(jnp.asarray(seed), first + jnp.arange(lanes[0]), jnp.arange(lanes[1]))
         before = dict(self._seconds)
         where = _Position(0, 0, 0, None, jnp.full(lanes, Status.RUNNING.value), [[] for _ in self._programs])
         if checkpoint is not None:
@@ -136,14 +137,13 @@ class _Position(NamedTuple):
     records: list[list[Any]]
 
 
-def _lane_keys(seed: Any, first: Any, replicates: int, chains: int, phases: int) -> list[Any]:
+def _phase_keys(seed: Any, replicates: Any, chains: Any, *, phases: int) -> list[Any]:
     """For each phase a key per data set and chain."""
 
-    def lane(replicate: Any, chain: Any) -> Any:
-        return jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), replicate), chain)
+    def key(replicate: Any, chain: Any, phase: int) -> Any:
+        return jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), replicate), chain), phase)
 
-    keys = jax.vmap(lambda r: jax.vmap(lambda c: lane(r, c))(jnp.arange(chains)))(first + jnp.arange(replicates))
-    return [jax.vmap(jax.vmap(lambda k, i=i: jax.random.fold_in(k, i)))(keys) for i in range(phases)]
+    return [jax.vmap(lambda r, i=i: jax.vmap(lambda c: key(r, c, i))(chains))(replicates) for i in range(phases)]
 
 
 def _ready(status: Any) -> Any:

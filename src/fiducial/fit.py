@@ -33,7 +33,7 @@ def fit(
         method: the method; if left out, the best there is, and a line says which.
         seed: seed of all random numbers; the same seed gives the same answer.
         folder: where to keep a checkpoint after every chunk of steps, so that a stopped run can
-            be resumed. It is emptied of the checkpoint once the run is complete.
+            be resumed; resuming a run that is complete gives its result at once.
         resume: go on from the checkpoint in ``folder``, if there is one.
         progress: show a progress bar; by default only in a terminal.
 
@@ -41,7 +41,7 @@ def fit(
         The result, also when chains diverged: look at ``result.status``.
 
     Raises:
-        ValueError: for a problem or method that cannot work, before anything is compiled.
+        ValueError: for a problem or method that cannot work, before the method is compiled.
         Interrupted: after Ctrl-C; with a folder the run can be resumed.
 
     Example:
@@ -60,7 +60,7 @@ def fit(
         raise ValueError("resume=True needs the folder of the run that was stopped: fit(..., folder='run', resume=True)")
     checkpoint = None if folder is None else Checkpoint(Path(folder))
     if checkpoint is not None and checkpoint.exists() and not resume:
-        raise ValueError(f"{folder} holds an unfinished run; give resume=True to go on, or another folder")
+        raise ValueError(f"{folder} holds a run already; give resume=True to go on with it, or another folder")
     method.check(problem)
     with jax.enable_x64(True), progress_bar(progress) as report:
         model = bind(problem)
@@ -71,7 +71,4 @@ def fit(
             hint = f"; go on with fit(..., folder='{folder}', resume=True)" if folder else "; give a folder to be able to resume"
             raise Interrupted(f"stopped by Ctrl-C{hint}") from None
         answer = method.collect(model, data, finished.outcome)
-        result = Result.build(model, method, answer, finished, seed=int(seed))
-    if checkpoint is not None:
-        checkpoint.remove()
-    return result
+        return Result.build(model, method, answer, finished, seed=int(seed))

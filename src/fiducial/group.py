@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 
 from .coordinates import Points
@@ -73,4 +74,7 @@ class Group:
 
     def noise_unknowns(self) -> dict[str, AbstractUnknown]:
         """Unknown parameters of the noise, with pilot guesses from the data."""
-        return {} if self.noise is None else self.noise.unknowns(self.y, self.points, self.index)
+        if self.noise is None:
+            return {}
+        with jax.enable_x64(True):
+            return self.noise.unknowns(self.y, self.points, self.index)

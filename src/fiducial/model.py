@@ -202,7 +202,8 @@ def bind(problem: Problem) -> Model:
 def parameter_count(problem: Problem) -> int:
     """The length of ``theta``, found without computing."""
     noise_unknowns = {g.name: g.noise_unknowns() for g in problem.groups if not g.exact}
-    tree = eqx.filter_eval_shape(_tree, problem, noise_unknowns, jax.random.key(0))
+    with jax.enable_x64(True):
+        tree = eqx.filter_eval_shape(_tree, problem, noise_unknowns, jax.random.key(0))
     return sum(leaf.size for leaf in jax.tree.leaves(tree))
 
 

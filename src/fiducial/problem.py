@@ -130,6 +130,9 @@ class Problem:
         if not self.observations:
             raise ValueError("a problem needs observations; add at least one Observed(...), such as Observed('u', x=[0.0], y=[1.0])")
         put("groups", tuple(self._resolve()))
+        sizes = {f"{n}_{g.name}" for g in self.groups for n in g.noise_unknowns()}
+        if sizes & set(self.unknowns):
+            raise ValueError(f"unknowns: {', '.join(sizes & set(self.unknowns))} is what an inferred noise size is called; choose another name")
 
     def __repr__(self) -> str:
         unknown = ", ".join(self.unknowns) or "none"

@@ -14,6 +14,7 @@ from .catalogue import problems
 from .coordinates import Points
 from .driver import Run
 from .files import write_with
+from .group import Group
 from .method import AbstractMethod, Answer
 from .model import Model, bind, parameter_count
 from .problem import Problem
@@ -185,7 +186,8 @@ class Result:
         _check_level(level)
         points = self.grid() if x is None else self.problem.domain.points(x)
         outputs = list(self.problem.outputs)
-        noises = {g.output: g for g in self.problem.groups if g.noise is not None and g.output}
+        # of several noisy groups of one output the first says what a new measurement is like
+        noises = {g.output: g for g in reversed(self.problem.groups) if g.noise is not None and g.output}
         if noisy:
             outputs = [o for o in outputs if o in noises]
             if not outputs:
@@ -194,7 +196,7 @@ class Result:
         estimate = self._evaluate(self._theta("estimate"), points)[0][:, which]
         values = estimate[None] if self.draws is None else self._evaluate(self._theta("draws"), points)[:, :, which]
         if noisy and self.draws is not None:
-            values = values + self._new_errors(points, [noises[o].name for o in outputs])
+            values = values + self._new_errors(points, [noises[o] for o in outputs])
         stats = _spread_many(estimate, values if self.draws is not None else None, level)
         coordinates = {c: ("point", v, _unit(self.problem, c)) for c, v in points.coordinates().items()}
         note = {"note": self.no_interval} if self.no_interval else {}
@@ -204,20 +206,16 @@ class Result:
             attrs={"level": level, "kind": "prediction" if noisy else "confidence", **note},
         )
 
-    def _new_errors(self, points: Points, groups: list[str]) -> np.ndarray:
+    def _new_errors(self, points: Points, groups: list[Group]) -> np.ndarray:
         """Errors of one new measurement per draw, point and group, from each draw's own noise size."""
-        random = np.random.default_rng(self.seed)
-        theta = self._theta("draws")
-        sizes = []
+
+        def sizes(theta: Any) -> Any:
+            noise = self.model.noise(theta)
+            return jnp.stack([g.noise.sd(points, noise[g.name]) for g in groups if g.noise is not None], axis=-1)
+
         with jax.enable_x64(True):
-            for g in self.problem.groups:
-                if g.name in groups:
-                    assert g.noise is not None
-                    noise = g.noise
-                    size = jax.jit(jax.vmap(lambda t, g=g, noise=noise: noise.sd(points, self.model.noise(t)[g.name])))(theta)
-                    sizes.append(np.asarray(size))
-        size = np.stack(sizes, axis=-1)
-        return size * random.standard_normal(size.shape)
+            size = np.asarray(jax.jit(jax.vmap(sizes))(self._theta("draws")))
+        return size * np.random.default_rng(self.seed).standard_normal(size.shape)
 
     def grid(self, n: int | None = None) -> Points:
         """A regular grid over the domain: 101 points on a line, 41 along each coordinate otherwise."""
@@ -245,10 +243,8 @@ class Result:
         truth = self.problem.truth
         if truth is None:
             return None
-        if name in self.problem.unknowns:
-            return truth.unknowns.get(name)
-        parameter, _, group = name.partition("_")
-        return truth.noise.get(group, {}).get(parameter)
+        noise = {f"{n}_{g}": v for g, own in truth.noise.items() for n, v in own.items()}
+        return {**noise, **truth.unknowns}.get(name)
 
     # -- reading it ---------------------------------------------------------------------------
 

@@ -35,11 +35,11 @@ class Bench:
 
     def __init__(self, problem: Problem, method: AbstractMethod, *, points: Points, level: float, seed: int):
         self.problem, self.method, self.points, self.level, self.seed = problem, method, points, level, seed
-        self._seconds = {"compile": 0.0, "run": 0.0}
         with jax.enable_x64(True):
             self.model = bind(problem)
             self.runner = Runner(self.model, method)
             self.simulator = Simulator(problem)
+            self._seconds = self.simulator.seconds
             self.truth = self._truth()
             self._judge_draws = Compiled(lambda draws, truth: jax.lax.map(lambda d: self._one(d, truth), draws), self._seconds)
             self._values = Compiled(jax.vmap(self._quantities), self._seconds)

@@ -9,6 +9,7 @@ import numpy as np
 from .field import field_of_functions
 from .group import Group
 from .problem import Problem, Truth
+from .program import Compiled
 
 if TYPE_CHECKING:
     from .result import Result
@@ -44,6 +45,7 @@ class Simulator:
 
     def __init__(self, problem: Problem):
         self.problem = problem
+        self.seconds = {"compile": 0.0, "run": 0.0}
         with jax.enable_x64(True):
             means, sizes = true_means(problem), _noise_parameters(problem)
         noisy = [g for g in problem.groups if g.noise is not None]
@@ -57,12 +59,12 @@ class Simulator:
                 made[g.name] = g.noise.push(jnp.asarray(means[g.name]), z, g.points, sizes[g.name])
             return made
 
-        self._batch = jax.jit(jax.vmap(one, (None, 0)))
+        self._batch = Compiled(jax.vmap(one, (None, 0)), self.seconds)
 
     def draw(self, replicates: int, *, seed: int, first: int = 0) -> dict[str, np.ndarray]:
         """Observed values by group, (data set, n)."""
         with jax.enable_x64(True):
-            made = self._batch(seed, first + jnp.arange(replicates))
+            made = self._batch(jnp.asarray(seed), first + jnp.arange(replicates))
         return {g.name: np.asarray(made[g.name]) if g.name in made else np.tile(g.y, (replicates, 1)) for g in self.problem.groups}
 
 

@@ -23,6 +23,7 @@ class PINN(AbstractMethod):
         adam_steps: number of Adam steps; 0 goes straight to Levenberg-Marquardt.
         learning_rate: Adam's step size at the start; it falls to a tenth of that.
         lm_steps: largest number of Levenberg-Marquardt steps; 0 leaves them out.
+        chains: how many networks to fit from different starts; the best is the estimate.
         precision: ``"float32"`` or ``"float64"``, for Adam; the polish is always in float64.
 
     Reference:
