@@ -35,7 +35,7 @@ class PINN(AbstractMethod):
 
     adam_steps: int = 1000
     learning_rate: float = 1e-2
-    lm_steps: int = 300
+    lm_steps: int = 600
     precision: str = "float32"
     chains: int = 1
     name: ClassVar[str] = "pinn"
