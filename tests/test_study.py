@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from standin import Exact, poisson_line
 
 import fiducial as fd
 from fiducial.study_plots import coverage_at
 from fiducial.study_table import COLUMNS
+from standin import Exact, poisson_line
 
 HERE = Path(__file__).parent
 POINTS = np.array([-0.7, 0.0, 0.7])

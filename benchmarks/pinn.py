@@ -1,0 +1,36 @@
+"""Seconds to compile and per step of `pinn` on the Poisson problem, for several sizes.
+
+    python benchmarks/pinn.py
+
+Prints one row per setting: seconds to compile, milliseconds per Adam step and per
+Levenberg-Marquardt step, steps until done, and seconds to the answer.
+"""
+
+import platform
+
+import jax
+import numpy as np
+
+import fiducial as fd
+
+
+def main() -> None:
+    print(f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}")
+    print("| network | points of f | compile s | Adam ms/step | LM ms/step | LM steps | run s | residual |")
+    print("|---|---|---|---|---|---|---|---|")
+    for width, points in ((50, 100), (50, 200), (50, 400), (25, 200), (100, 200)):
+        problem = fd.problem("poisson", n_f=points).replace(network=fd.MLP((width, width)))
+        only_adam = fd.fit(problem, fd.PINN(lm_steps=0), progress=False)
+        both = fd.fit(problem, fd.PINN(), progress=False)
+        steps = int(np.isfinite(both.tree["trace/lm"]["weight"].values).sum())
+        adam = only_adam.seconds["run"]
+        lm = both.seconds["run"] - adam
+        residual = float(np.nanmin(both.tree["trace/lm"]["physics"].values))
+        compiling = both.seconds["compile"]
+        print(
+            f"| {width}-{width} | {points} | {compiling:.1f} | {adam:.2f} | {1000 * lm / max(1, steps):.1f} | {steps} | {both.seconds['run']:.2f} | {residual:.1e} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
