@@ -7,6 +7,7 @@ from .driver import Interrupted
 from .field import Field
 from .fit import fit
 from .method import AbstractMethod, AbstractPhase
+from .methods.efi_direct import EFIDirect
 from .methods.pinn import PINN
 from .networks import MLP
 from .noise.gaussian import Gaussian
@@ -29,6 +30,7 @@ __all__ = [
     "AbstractNoise",
     "AbstractPhase",
     "Box",
+    "EFIDirect",
     "Field",
     "Gaussian",
     "Interrupted",

@@ -15,8 +15,8 @@ from .method import AbstractMethod
 from .noise_model import AbstractNoise
 from .problem import Problem
 
-DEFAULT_METHODS = ("pinn",)
-"""Best first: the method used when none is named is the first of these there is."""
+DEFAULT_METHODS = ("efi-direct", "pinn")
+"""Best first: the method used when none is named is the first of these that can serve the problem."""
 
 
 def _modules(folder: str) -> dict[str, Any]:
@@ -71,10 +71,17 @@ def problem(name: str, **options: Any) -> Problem:
     return _make("problem", problems(), name, options)
 
 
-def default_method() -> AbstractMethod:
-    """The method used when none is named."""
-    known = methods()
-    return method(next(n for n in DEFAULT_METHODS if n in known))
+def default_method(problem: Problem | None = None) -> AbstractMethod:
+    """The method used when none is named: the first of ``DEFAULT_METHODS`` that can serve the problem."""
+    chosen = [method(name) for name in DEFAULT_METHODS]
+    for candidate in chosen[:-1]:
+        try:
+            if problem is not None:
+                candidate.check(problem)
+        except ValueError:
+            continue
+        return candidate
+    return chosen[-1]
 
 
 def _make(kind: str, known: dict[str, Any], name: str, settings: dict[str, Any]) -> Any:

@@ -58,10 +58,11 @@ def run(
     if not 0 < level < 1:
         _fail(f"--level {level}: give a number between 0 and 1, such as 0.95")
     try:
-        name = method or catalogue.default_method().name
-        options, settings = _split(set_ or [], [name])
-        chosen = catalogue.method(name, **settings[name])
+        known = [method] if method else list(catalogue.methods())
+        options, settings = _split(set_ or [], known)
         posed = _problem(problem, options)
+        name = method or catalogue.default_method(posed).name
+        chosen = catalogue.method(name, **settings[name])
     except (ValueError, TypeError, KeyError, OSError) as error:
         _fail(error)
     folder = _folder(out, f"{posed.name}-{chosen.name}", resume)

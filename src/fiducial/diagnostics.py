@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .result import Result
 
 _HELD_OUT = 256
+_LEAST_DRAWS = 400
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def diagnose(result: "Result") -> Diagnosis:
         seen = _quantities(result)
     for g in result.problem.groups:
         checks += _physics(result, g, seen) if g.exact else _misfit(g, seen)
-    checks.append(_interval(result))
+    checks += [*_draws(result), *_identifiable(result), _interval(result)]
     return Diagnosis(tuple(checks))
 
 
@@ -89,7 +90,7 @@ def _status(result: "Result") -> Check:
 
 
 def _stopped(result: "Result") -> Check:
-    early = float(sum(s is Status.FINISHED for s in result.statuses))
+    early = float(sum(s is Status.UNSETTLED for s in result.statuses))
     advice = "the stop rule was not met: the fit may still move; give more steps"
     return Check("chains that ran out of steps", early, 0.0, early == 0, False, advice)
 
@@ -140,6 +141,55 @@ def _misfit(group: Group, seen: dict[str, dict[str, np.ndarray]]) -> list[Check]
     value, limit = float(np.mean(z**2)), float(chi2.ppf(0.999, z.size) / z.size)
     advice = "the data lie further from the solution than their noise allows; is the sd too small, or the equation not right for them?"
     return [Check(f"misfit of '{group.name}'", value, limit, value <= limit, True, advice)]
+
+
+def _draws(result: "Result") -> list[Check]:
+    """Whether the method's draws solve their equations, and are worth enough independent ones."""
+    facts = result.facts
+    checks = []
+    if "failed draws" in facts:
+        value = facts["failed draws"]
+        advice = "too many draws did not reach their equations, so the tails are cut; the model is too curved for the data: give more data"
+        checks.append(Check("share of draws that failed", value, 0.01, value <= 0.01, True, advice))
+    if "effective draws" in facts:
+        short = _LEAST_DRAWS - facts["effective draws"]
+        advice = "the draws are worth too few independent ones for 95 % limits; give more draws"
+        checks.append(Check(f"effective draws short of {_LEAST_DRAWS}", max(0.0, short), 0.0, short <= 0, False, advice))
+    if facts.get("weighted") == 0.0:
+        value, advice = (
+            facts["effective parameters"],
+            "the data inform too many directions to correct for curvature; trust it where the model is nearly linear",
+        )
+        checks.append(Check("effective parameters too many to weigh", value, None, False, False, advice))
+    return checks
+
+
+def _identifiable(result: "Result") -> list[Check]:
+    """The data inform every unknown, and tell them apart."""
+    draws = result.draws
+    names = list(result.problem.unknowns)
+    if draws is None or not names:
+        return []
+    columns, labels = [], []
+    for name in names:
+        unknown, values = result.problem.unknowns[name], draws[name].values
+        flat = values.reshape(values.shape[0] * values.shape[1], -1)
+        columns.append(np.log(flat) if unknown.kind == "positive" else flat)
+        labels += [name] * flat.shape[1]
+    table = np.concatenate(columns, axis=1)
+    spread = table.std(axis=0) / np.maximum(np.abs(table).max(axis=0), 1e-300)
+    still = [label for label, s in zip(labels, spread, strict=True) if not s > 1e-9]
+    if still:
+        advice = f"the data say nothing about {', '.join(dict.fromkeys(still))}, so its interval is empty; fix it, or measure something it changes"
+        return [Check("unknowns that the data do not inform", float(len(still)), 0.0, False, True, advice)]
+    if table.shape[1] < 2:
+        return []
+    correlation = np.corrcoef(table.T)
+    values, vectors = np.linalg.eigh(correlation)
+    condition = float(values[-1] / max(values[0], 1e-300))
+    sloppy = ", ".join(f"{v:+.2f} {label}" for label, v in zip(labels, vectors[:, 0], strict=True) if abs(v) > 0.1)
+    advice = f"the data hardly tell the unknowns apart: the combination ({sloppy}) is poorly known; fix one of them, or measure where they differ"
+    return [Check("condition of the unknowns' correlation", condition, 1e4, condition <= 1e4, False, advice)]
 
 
 def _interval(result: "Result") -> Check:

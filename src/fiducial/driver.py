@@ -93,7 +93,7 @@ class Runner:
         lanes = len(next(iter(data.values()))), self.method.chains
         keys = self._keys(jnp.asarray(seed), first + jnp.arange(lanes[0]), jnp.arange(lanes[1]))
         before = dict(self._seconds)
-        where = _Position(0, 0, 0, None, jnp.full(lanes, Status.RUNNING.value), [[] for _ in self._programs])
+        where = _Position(0, 0, 0, None, jnp.full(lanes, Status.RUNNING.value), jnp.zeros(lanes, bool), [[] for _ in self._programs])
         if checkpoint is not None:
             identity = _identity(self.model, self.method, data, seed, first)
             if resume and checkpoint.exists():
@@ -102,7 +102,7 @@ class Runner:
             else:
                 checkpoint.begin(identity)
 
-        state, status, step, number = where.state, where.status, where.step, where.number
+        state, status, late, step, number = where.state, where.status, where.late, where.step, where.number
         with _catch_interrupt() as interrupted:
             for i, program in list(enumerate(self._programs))[where.phase :]:
                 if i > where.phase or step == 0:
@@ -111,14 +111,17 @@ class Runner:
                     state, status, recorded = program.chunk(data, keys[i], state, status, step)
                     step = min(step + program.chunk_steps, program.phase.steps)
                     where.records[i].append(recorded)
+                    if program.phase.must_settle and step == program.phase.steps:
+                        late |= status == Status.RUNNING.value
                     if checkpoint is not None:
                         number += 1
-                        checkpoint.save(number, {"phase": i, "step": step}, (state, status), recorded)
+                        checkpoint.save(number, {"phase": i, "step": step}, (state, status, late), recorded)
                     if report is not None:
                         report(_progress(program.phase, step, recorded[0], np.asarray(status)))
                     if interrupted.is_set():
                         raise Interrupted
         ended = np.where(np.asarray(status) == Status.RUNNING, Status.FINISHED.value, np.asarray(status))
+        ended = np.where(np.asarray(late) & (ended != Status.DIVERGED), Status.UNSETTLED.value, ended)
         named = [(p.phase.name, records) for p, records in zip(self._programs, where.records, strict=True) if records]
         trace = {name: _joined([r[0] for r in records]) for name, records in named}
         draws = {name: _joined([r[1] for r in records]) for name, records in named if records[0][1] is not None}
@@ -134,6 +137,7 @@ class _Position(NamedTuple):
     number: int
     state: Any
     status: Any
+    late: Any
     records: list[list[Any]]
 
 
@@ -220,13 +224,14 @@ def _restore(checkpoint: Checkpoint, programs: list[Program], data: Data, keys: 
         if stored is None:
             continue
         phase = position["phase"]
-        state, status = jax.tree.unflatten(jax.tree.structure((states[phase], start.status)), [jnp.asarray(a) for a in leaves])
+        shape = jax.tree.structure((states[phase], start.status, start.late))
+        state, status, late = jax.tree.unflatten(shape, [jnp.asarray(a) for a in leaves])
         records: list[list[Any]] = [[] for _ in programs]
         for where, arrays in stored:
             i = where["phase"]
             shapes = programs[i].record_shapes(data, keys[i], states[i], status)
             records[i].append(jax.tree.unflatten(jax.tree.structure(shapes), arrays))
         checkpoint.forget_after(number)
-        return _Position(phase, position["step"], number, state, status, records)
+        return _Position(phase, position["step"], number, state, status, late, records)
     checkpoint.forget_after(0)
     return start

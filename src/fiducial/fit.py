@@ -50,7 +50,7 @@ def fit(
     if not isinstance(problem, Problem):
         raise TypeError(f"fit({problem!r}): give a Problem, or one from the catalogue: fiducial.problem('poisson')")
     if method is None:
-        method = default_method()
+        method = default_method(problem)
         print(f"fiducial: no method named, using '{method.name}': {method.summary}", file=sys.stderr)
     if not isinstance(method, AbstractMethod):
         raise TypeError(f"fit(problem, {method!r}): give a method such as PINN() (with brackets)")

@@ -44,6 +44,11 @@ class AbstractPhase(eqx.Module):
         del state
         return jnp.asarray(False)
 
+    @property
+    def must_settle(self) -> bool:
+        """Whether running out of steps before ``done`` is worth a warning."""
+        return False
+
     def draw(self, state: State) -> Any:
         """What to keep of the state as a draw, or None for a phase without draws."""
         del state
@@ -61,11 +66,13 @@ class Answer(NamedTuple):
         estimate: parameters of the point estimate, (data set, p).
         draws: parameters drawn, (data set, chain, draw, p), or None.
         errors: imputed standardised errors by group, (data set, chain, draw, n), or None.
+        facts: further numbers about the answer by name, (data set,) each, for the diagnosis.
     """
 
     estimate: np.ndarray
     draws: np.ndarray | None = None
     errors: dict[str, np.ndarray] | None = None
+    facts: dict[str, np.ndarray] = {}  # noqa: RUF012 - a NamedTuple's default, never changed
 
 
 class Outcome(NamedTuple):

@@ -38,8 +38,8 @@ class Model:
     Attributes:
         problem: the problem.
         size: number of parameters in ``theta``.
-        scales: for each group the size of its residual for random networks (of whitened residuals
-            where there is noise), which makes residuals of any unit comparable.
+        scales: for each group the size of its residual for random networks, in its own unit, which
+            makes residuals of any unit comparable.
     """
 
     problem: Problem
@@ -168,6 +168,16 @@ class Model:
         noise = self.noise(theta)
         return {g.name: g.noise.pull(self.mean(theta, g)[g.index], data[g.name], g.points, noise[g.name]) for g in self.groups if g.noise is not None}
 
+    def precision(self, theta: Float[Array, " p"]) -> Float[Array, ""]:
+        """The size of the most precise data in standard errors of their means; 100 when all data are exact."""
+        noise = self.noise(theta)
+        sizes = [
+            self.scales[g.name] * (g.y.size / len(g.sites)) ** 0.5 / jnp.exp(jnp.mean(jnp.log(g.noise.sd(g.points, noise[g.name]))))
+            for g in self.groups
+            if g.noise is not None
+        ]
+        return jnp.maximum(1.0, jnp.max(jnp.stack(sizes))) if sizes else jnp.asarray(100.0)
+
     def _parts(self, theta: Float[Array, " p"]) -> dict[str, Any]:
         if theta.shape != (self.size,):
             raise ValueError(f"expected {self.size} parameters, got an array of shape {theta.shape}")
@@ -271,8 +281,5 @@ def _residual_scales(model: Model) -> dict[str, float]:
                 f"check divisions, logarithms and powers there, or give other guesses"
             )
         residual = mean[:, g.index] - g.y
-        if g.noise is not None:
-            pilot = {n: jnp.asarray(u.guess) for n, u in model._noise_unknowns[g.name].items()}
-            residual = residual / np.asarray(g.noise.sd(g.points, pilot))
         scales[g.name] = float(np.sqrt(np.mean(residual**2))) or 1.0
     return scales

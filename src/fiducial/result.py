@@ -71,6 +71,8 @@ class Result:
         }
         if answer.draws is not None:
             nodes["/draws"] = _constants(model, answer.draws[0])
+        if answer.facts:
+            nodes["/facts"] = xr.Dataset({name: ((), values[0]) for name, values in answer.facts.items()})
         if answer.errors is not None:
             nodes["/errors"] = xr.Dataset({g: (("chain", "draw", f"{g}_observation"), z[0]) for g, z in answer.errors.items()})
         for phase, info in finished.outcome.trace.items():
@@ -118,6 +120,11 @@ class Result:
     def draws(self) -> "xr.Dataset | None":
         """Draws of the unknowns, the noise sizes and the parameters ``theta``, or None for a point estimate."""
         return self.tree["draws"].to_dataset() if "draws" in self.tree.children else None
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """Further numbers that the method gave about its answer."""
+        return {str(k): float(v) for k, v in self.tree["facts"].data_vars.items()} if "facts" in self.tree.children else {}
 
     @cached_property
     def model(self) -> Model:

@@ -17,8 +17,8 @@ class Status(enum.IntEnum):
     RUNNING = 0
     CONVERGED = 1
     FINISHED = 2
-    DIVERGED = 3
-    INTERRUPTED = 4
+    UNSETTLED = 3
+    DIVERGED = 4
 
     @property
     def message(self) -> str:
@@ -28,13 +28,13 @@ class Status(enum.IntEnum):
     @property
     def usable(self) -> bool:
         """Whether the last state may be read as an answer."""
-        return self in (Status.CONVERGED, Status.FINISHED)
+        return self is not Status.RUNNING and self is not Status.DIVERGED
 
 
 _MESSAGES = {
     Status.RUNNING: "the run has not finished",
     Status.CONVERGED: "the stop rule was met",
-    Status.FINISHED: "all steps were done; the stop rule was not met",
+    Status.FINISHED: "all steps were done",
+    Status.UNSETTLED: "the steps ran out before the stop rule was met",
     Status.DIVERGED: "a value stopped being finite; the last finite state was kept",
-    Status.INTERRUPTED: "the run was interrupted and can be resumed",
 }

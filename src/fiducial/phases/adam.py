@@ -24,6 +24,7 @@ class Adam(AbstractPhase):
 
     This brings a fresh network near a solution at any noise level. Groups are not weighted by
     their noise, which would let precise data drown the equation; least squares does that after.
+    Noise sizes are not learnt here: they would shrink to follow an early misfit.
 
     Arguments:
         steps: number of steps.
@@ -44,11 +45,10 @@ class Adam(AbstractPhase):
         data = {name: y.astype(self.dtype) for name, y in data.items()}
 
         def loss(theta: Array) -> tuple[Array, Info]:
-            # noise sizes are not learnt here: they would shrink to follow an early misfit
-            fixed = model.with_noise(theta, jax.lax.stop_gradient(model.noise(theta)))
-            rows = model.residuals(fixed, data)
-            units = {g.name: 1.0 if g.exact else model.scales[g.name] for g in model.groups}  # exact rows have theirs already
-            terms = {name: jnp.mean((r / units[name]) ** 2) for name, r in rows.items()}
+            terms = {}
+            for g in model.groups:
+                residual = model.mean(theta, g)[g.index] - data[g.name]
+                terms[g.name] = jnp.mean((residual / model.scales[g.name]) ** 2)
             return jnp.sum(jnp.stack(list(terms.values()))), terms
 
         (total, terms), gradient = jax.value_and_grad(loss, has_aux=True)(state.theta)

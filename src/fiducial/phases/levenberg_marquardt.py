@@ -67,11 +67,13 @@ class LevenbergMarquardt(AbstractPhase):
     def record_every(self) -> int:
         return 1
 
+    @property
+    def must_settle(self) -> bool:
+        return True
+
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> LMState:
         theta = (model.init(key) if previous is None else previous.theta).astype(jnp.float64)
-        return LMState(
-            theta, jnp.asarray(1e-3), jnp.asarray(2.0), jnp.asarray(_precision(model)), jnp.asarray(jnp.finfo(theta.dtype).max), jnp.asarray(0)
-        )
+        return LMState(theta, jnp.asarray(1e-3), jnp.asarray(2.0), model.precision(theta), jnp.asarray(jnp.finfo(theta.dtype).max), jnp.asarray(0))
 
     def step(self, model: Model, data: Data, state: LMState, progress: Array, *, key: PRNGKeyArray) -> tuple[LMState, Info]:
         residual, jacobian = stack_linearisation(model, state.theta, data, state.weight)
@@ -87,7 +89,7 @@ class LevenbergMarquardt(AbstractPhase):
         physics = _sum_of_squares([rows[g.name] for g in model.groups if g.exact])
         after = misfit + state.weight**2 * physics
         better = after < before  # false for a trial that is not finite
-        theta = jnp.where(better, model.estimate_noise(jnp.where(better, trial, state.theta), data), state.theta)
+        theta = jnp.where(better, trial, state.theta)
 
         # Nielsen's rule: relax by how well the linear model predicted, tighten ever faster after failures.
         relaxed = state.damping * jnp.maximum(1 / 5, 1 - (2 * (before - after) / predicted - 1) ** 3)
@@ -95,9 +97,13 @@ class LevenbergMarquardt(AbstractPhase):
         growth = jnp.where(better, 2.0, 2 * state.growth)
         stuck = damping >= _LARGEST_DAMPING
 
-        last = self.tightness * _precision(model)
         still = (before - after < self.tolerance * (1 + after)) & better
         cheap = (state.weight**2 * physics < 0.1) & better
+        # Unknown noise sizes follow only once the physics holds: before, a network that interpolates the
+        # data would drive them to zero and lock itself in.
+        holds = (still | cheap) & (state.weight >= 10 * model.precision(theta))
+        theta = jnp.where(holds, model.estimate_noise(theta, data), theta)
+        last = self.tightness * model.precision(theta)
         tighten = (still | cheap | stuck) & (state.weight < last)
         weight = jnp.where(tighten, jnp.minimum(10 * state.weight, last), state.weight)
         # the weight changes what a unit of damping means, so give it room again
@@ -113,12 +119,6 @@ class LevenbergMarquardt(AbstractPhase):
 
     def done(self, state: LMState) -> Bool[Array, ""]:
         return (state.quiet >= 3) | (state.damping >= _LARGEST_DAMPING)
-
-
-def _precision(model: Model) -> float:
-    """The size of the most precise data in standard errors of their means; 100 when all data are exact."""
-    noisy = [model.scales[g.name] * (g.y.size / len(g.sites)) ** 0.5 for g in model.groups if not g.exact]
-    return max([1.0, *noisy]) if noisy else 100.0
 
 
 def _sum_of_squares(rows: list[Array]) -> Array:

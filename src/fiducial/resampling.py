@@ -1,0 +1,40 @@
+"""Weighted draws made into plain ones, so that every reader of a result can treat draws alike."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+_EVEN = 0.999
+"""Effective share above which weights are taken for equal, and the draws are left as they are."""
+
+
+class Resampled(NamedTuple):
+    """Which draws to keep, and how even their weights were.
+
+    Attributes:
+        kept: positions of the kept draws, as many as there were.
+        effective: effective number of draws before resampling.
+    """
+
+    kept: np.ndarray
+    effective: float
+
+
+def resample(log_weight: np.ndarray) -> Resampled:
+    """Systematic resampling; draws with weight zero (``-inf``) are never kept while others are there.
+
+    Example:
+        >>> resample(np.log([1.0, 1.0, 2.0, 4.0])).kept.tolist()
+        [0, 2, 3, 3]
+    """
+    n = len(log_weight)
+    finite = np.isfinite(log_weight)
+    if not finite.any():
+        return Resampled(np.arange(n), 0.0)
+    weight = np.where(finite, np.exp(log_weight - log_weight[finite].max()), 0.0)
+    weight /= weight.sum()
+    effective = float(1 / np.sum(weight**2))
+    if effective >= _EVEN * n:
+        return Resampled(np.arange(n), effective)
+    at = (np.arange(n) + 0.5) / n
+    return Resampled(np.minimum(np.searchsorted(np.cumsum(weight), at), n - 1), effective)
