@@ -263,7 +263,8 @@ def _folder(out: Path | None, default: str, resume: bool, begun: str = "checkpoi
         taken = [p for p in used if p.exists()]
         out = taken[-1] if resume and taken else next(p for p in used if not p.exists())
     if resume:
-        if not (out / begun).is_file():
+        # a run killed before its first file has nothing to go on from, and nothing to lose
+        if not (out / begun).is_file() and (not out.is_dir() or any(p.is_file() for p in out.rglob("*"))):
             _fail(f"{out} holds no run to go on with; leave out --resume to begin one")
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         _fail(f"{out} is not empty; give a new folder with --out, or --resume to go on with the run in it")
@@ -273,6 +274,7 @@ def _folder(out: Path | None, default: str, resume: bool, begun: str = "checkpoi
 def _write(result: Result, folder: Path, level: float) -> None:
     from .plots import plot, plot_trace
 
+    (folder / "result.nc").unlink(missing_ok=True)  # of this run, stopped while it was writing
     result.save(folder / "result.nc")
     plot(result, level).savefig(folder / "solution.png", dpi=150)
     plot_trace(result).savefig(folder / "trace.png", dpi=110)

@@ -138,7 +138,12 @@ class Box:
             label: how to call the points in an error message.
             inside: refuse points outside the domain.
         """
-        array = self._array(x, label)
+        try:
+            array = self._array(x, label)
+        except (TypeError, ValueError) as error:
+            if str(error).startswith(label):
+                raise
+            raise ValueError(f"{label}: the points are not numbers ({error})") from None
         bad = ~np.isfinite(array).all(axis=1)
         if bad.any():
             raise ValueError(f"{label}: point {int(np.argmax(bad))} is not finite ({array[bad][0]}); remove or mend it")

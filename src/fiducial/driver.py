@@ -91,9 +91,9 @@ class Runner:
         """
         data = {name: jnp.asarray(y) for name, y in data.items()}
         lanes = len(next(iter(data.values()))), self.method.chains
-        keys = self._keys(jnp.asarray(seed), first + jnp.arange(lanes[0]), jnp.arange(lanes[1]))
+        keys = self._keys(np.asarray(seed), first + np.arange(lanes[0]), np.arange(lanes[1]))
         before = dict(self._seconds)
-        where = _Position(0, 0, 0, None, jnp.full(lanes, Status.RUNNING.value), jnp.zeros(lanes, bool), [[] for _ in self._programs])
+        where = _Position(0, 0, 0, None, np.full(lanes, Status.RUNNING.value), np.zeros(lanes, bool), [[] for _ in self._programs])
         if checkpoint is not None:
             identity = _identity(self.model, self.method, data, seed, first)
             if resume and checkpoint.exists():
@@ -107,21 +107,21 @@ class Runner:
             for i, program in list(enumerate(self._programs))[where.phase :]:
                 if i > where.phase or step == 0:
                     state, status, step = program.start(data, keys[i], state), _ready(status), 0
-                while step < program.phase.steps and bool((np.asarray(status) == Status.RUNNING).any()):
+                while step < program.phase.steps and bool((status == Status.RUNNING).any()):
                     state, status, recorded = program.chunk(data, keys[i], state, status, step)
                     step = min(step + program.chunk_steps, program.phase.steps)
                     where.records[i].append(recorded)
                     if program.phase.must_settle and step == program.phase.steps:
-                        late |= status == Status.RUNNING.value
+                        late = late | (status == Status.RUNNING)
                     if checkpoint is not None:
                         number += 1
                         checkpoint.save(number, {"phase": i, "step": step}, (state, status, late), recorded)
                     if report is not None:
-                        report(_progress(program.phase, step, recorded[0], np.asarray(status)))
+                        report(_progress(program.phase, step, recorded[0], status))
                     if interrupted.is_set():
                         raise Interrupted
-        ended = np.where(np.asarray(status) == Status.RUNNING, Status.FINISHED.value, np.asarray(status))
-        ended = np.where(np.asarray(late) & (ended != Status.DIVERGED), Status.UNSETTLED.value, ended)
+        ended = np.where(status == Status.RUNNING, Status.FINISHED.value, status)
+        ended = np.where(late & (ended != Status.DIVERGED), Status.UNSETTLED.value, ended)
         named = [(p.phase.name, records) for p, records in zip(self._programs, where.records, strict=True) if records]
         trace = {name: _joined([r[0] for r in records]) for name, records in named}
         draws = {name: _joined([r[1] for r in records]) for name, records in named if records[0][1] is not None}
@@ -150,9 +150,9 @@ def _phase_keys(seed: Any, replicates: Any, chains: Any, *, phases: int) -> list
     return [jax.vmap(lambda r, i=i: jax.vmap(lambda c: key(r, c, i))(chains))(replicates) for i in range(phases)]
 
 
-def _ready(status: Any) -> Any:
+def _ready(status: np.ndarray) -> np.ndarray:
     """A phase starts on every lane that did not diverge before."""
-    return jnp.where(status == Status.DIVERGED.value, status, Status.RUNNING.value)
+    return np.where(status == Status.DIVERGED.value, status, Status.RUNNING.value)
 
 
 def _progress(phase: AbstractPhase, step: int, info: dict[str, np.ndarray], status: np.ndarray) -> Progress:
@@ -224,13 +224,15 @@ def _restore(checkpoint: Checkpoint, programs: list[Program], data: Data, keys: 
         if stored is None:
             continue
         phase = position["phase"]
-        shape = jax.tree.structure((states[phase], start.status, start.late))
-        state, status, late = jax.tree.unflatten(shape, [jnp.asarray(a) for a in leaves])
+        *parts, status, late = leaves
+        state = jax.tree.unflatten(jax.tree.structure(states[phase]), [jnp.asarray(a) for a in parts])
         records: list[list[Any]] = [[] for _ in programs]
+        shapes: dict[int, Any] = {}
         for where, arrays in stored:
             i = where["phase"]
-            shapes = programs[i].record_shapes(data, keys[i], states[i], status)
-            records[i].append(jax.tree.unflatten(jax.tree.structure(shapes), arrays))
+            if i not in shapes:
+                shapes[i] = jax.tree.structure(programs[i].record_shapes(data, keys[i], states[i], status))
+            records[i].append(jax.tree.unflatten(shapes[i], arrays))
         checkpoint.forget_after(number)
         return _Position(phase, position["step"], number, state, status, late, records)
     checkpoint.forget_after(0)

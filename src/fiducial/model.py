@@ -171,11 +171,11 @@ class Model:
     def precision(self, theta: Float[Array, " p"]) -> Float[Array, ""]:
         """The size of the most precise data in standard errors of their means; 100 when all data are exact."""
         noise = self.noise(theta)
-        sizes = [
-            self.scales[g.name] * (g.y.size / len(g.sites)) ** 0.5 / jnp.exp(jnp.mean(jnp.log(g.noise.sd(g.points, noise[g.name]))))
-            for g in self.groups
-            if g.noise is not None
-        ]
+        sizes = []
+        for g in self.groups:
+            if g.noise is not None:
+                unit = g.noise.pull(jnp.zeros(g.y.size), jnp.ones(g.y.size), g.points, noise[g.name])
+                sizes.append(self.scales[g.name] * jnp.sqrt(jnp.mean(unit**2) * g.y.size / len(g.sites)))
         return jnp.maximum(1.0, jnp.max(jnp.stack(sizes))) if sizes else jnp.asarray(100.0)
 
     def _parts(self, theta: Float[Array, " p"]) -> dict[str, Any]:

@@ -102,7 +102,10 @@ class Observed:
             source = str(table)
             if not Path(table).is_file():
                 raise FileNotFoundError(f"{source}: no such file; paths are relative to the folder you run in ({Path.cwd()})")
-            table = pd.read_csv(table, skipinitialspace=True)
+            try:
+                table = pd.read_csv(table, skipinitialspace=True)
+            except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+                raise ValueError(f"{source} cannot be read as a CSV table: {error}") from None
         columns = [str(c) for c in getattr(table, "columns", table)]
 
         def column(wanted: str) -> np.ndarray:

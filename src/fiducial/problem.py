@@ -121,6 +121,9 @@ class Problem:
         for name, unknown in self.unknowns.items():
             if not isinstance(unknown, AbstractUnknown):
                 raise TypeError(f"unknowns['{name}'] = {unknown!r}: give Real(guess), Positive(guess) or Interval(lower, upper)")
+        reserved = {"theta", "chain", "draw", "equation"} & {*self.unknowns, *named}
+        if reserved:
+            raise ValueError(f"{', '.join(sorted(reserved))}: the name has a meaning of its own here; choose another")
         clash = set(self.domain.names) & set(named) or set(self.domain.names) & set(self.unknowns) or set(named) & set(self.unknowns)
         if clash or not named:
             raise ValueError(f"coordinates, outputs and unknowns need names of their own; used twice: {', '.join(sorted(clash)) or 'none given'}")
@@ -140,7 +143,7 @@ class Problem:
         return f"Problem({self.name}: {', '.join(self.outputs)} on {self.domain!r}; unknowns: {unknown}; observations: {data})"
 
     def replace(self, **changes: Any) -> "Problem":
-        """The same problem with some arguments changed.
+        """The same problem with some arguments changed; it is no longer known to the catalogue by its options.
 
         Example:
             ``problem.replace(network=MLP(hidden=(100, 100)))``
@@ -149,7 +152,8 @@ class Problem:
         stray = set(changes) - set(given)
         if stray:
             raise TypeError(f"a problem has no {', '.join(sorted(stray))}; it has {', '.join(given)}")
-        return Problem(**{**given, **changes})
+        # a changed problem is no longer the catalogue's
+        return Problem(**{**given, "options": None, **changes})
 
     def with_data(self, values: Mapping[str, np.ndarray]) -> "Problem":
         """The same problem with other observed values, given by group (other groups keep theirs)."""
@@ -175,6 +179,9 @@ class Problem:
         taken: set[str] = set()
         groups: dict[int, list[Group]] = {}
         observations = list(self.observations)
+        for i, observed in enumerate(observations):
+            if not isinstance(observed, Observed):
+                raise TypeError(f"observations[{i}] = {observed!r}: give Observed(...)")
         stated = any(o.what == "equation" for o in observations)
         if self.equation is not None and (self.collocation is not None or not stated):
             rule = self.collocation or default
@@ -182,8 +189,6 @@ class Problem:
         order = sorted(range(len(observations)), key=lambda i: observations[i].noise is None)
         for i in order:
             observed = observations[i]
-            if not isinstance(observed, Observed):
-                raise TypeError(f"observations[{i}] = {observed!r}: give Observed(...)")
             name, number = observed.name, 1
             while name in taken:
                 number += 1
@@ -215,7 +220,7 @@ class Problem:
         equation = self.equation
         assert equation is not None
         shapes = self._trial(equation, "the equation")
-        if any(shape != () for shape in shapes):
+        if not shapes or any(shape != () for shape in shapes):
             raise ValueError(f"the equation must return one number per point, or a tuple of numbers for a system; it returns {_say(shapes)}")
         values = observed.y if isinstance(observed.y, tuple) else (observed.y,) * len(shapes)
         if isinstance(observed.y, np.ndarray) and observed.y.ndim and len(shapes) > 1:
@@ -235,18 +240,29 @@ class Problem:
 
         def call(row: Any, p: dict[str, Any]) -> Any:
             smooth = Field(lambda row: jnp.sum(jnp.tanh(row)) * jnp.ones(width, row.dtype), names, tuple(self.outputs))
-            return [jnp.asarray(part) for part in _parts(fn(smooth, hand_over(names, row), p))]
+            return [jnp.asarray(part) for part in _parts(fn(smooth, hand_over(names, row), _Named(p)))]
 
         try:
             result = jax.eval_shape(call, jnp.zeros(len(names)), {k: jnp.asarray(v) for k, v in self.guesses().items()})
-        except KeyError as error:
-            raise ValueError(f"{label} asks for {error}; the unknowns are {', '.join(self.unknowns) or 'none'}") from error
+        except _NoSuchUnknown as error:
+            raise ValueError(f"{label} asks for p[{error}]; the unknowns are {', '.join(self.unknowns) or 'none'}") from error
         except Exception as error:
             hint = ""
             if isinstance(error, AttributeError) and len(names) == 1 and "Tracer" in str(error):
                 hint = f" (with one coordinate the point is the plain number {names[0]}: write at, not at.{names[0]})"
             raise ValueError(f"{label} failed at a trial point: {type(error).__name__}: {error}{hint}") from error
         return [part.shape for part in result]
+
+
+class _NoSuchUnknown(KeyError):
+    """An equation asked for an unknown that the problem does not have."""
+
+
+class _Named(dict[str, Any]):
+    """The unknowns as an equation sees them in a trial, telling a missing one from other missing keys."""
+
+    def __missing__(self, name: str) -> Any:
+        raise _NoSuchUnknown(name)
 
 
 def _parts(value: Any) -> tuple[Any, ...]:

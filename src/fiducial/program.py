@@ -62,8 +62,9 @@ class Program:
 
     def chunk(self, data: Data, keys: Any, state: Any, status: Any, step: int) -> tuple[Any, Any, Any]:
         """Run ``chunk_steps`` steps from ``step`` on every lane that is still running."""
-        state, status, recorded = self._chunk(data, state, status, keys, jnp.asarray(step))
-        return state, status, jax.tree.map(np.asarray, recorded)
+        # bookkeeping stays on the host, where it needs no compiling
+        state, after, recorded = self._chunk(data, state, status, keys, np.asarray(step))
+        return state, np.asarray(after), jax.tree.map(np.asarray, recorded)
 
     def state_shapes(self, data: Data, keys: Any, previous: Any) -> Any:
         """The structure of the state, found without computing."""
@@ -71,7 +72,7 @@ class Program:
 
     def record_shapes(self, data: Data, keys: Any, state: Any, status: Any) -> Any:
         """The structure of what a chunk records, found without computing."""
-        return jax.eval_shape(self._batched_chunk, data, state, status, keys, jnp.asarray(0))[2]
+        return jax.eval_shape(self._batched_chunk, data, state, status, keys, np.asarray(0))[2]
 
     def _batched_init(self, data: Data, previous: Any, keys: Any) -> Any:
         def lane(data: Data, previous: Any, key: Any) -> Any:

@@ -216,8 +216,10 @@ class Result:
     def _new_errors(self, points: Points, groups: list[Group]) -> np.ndarray:
         """Errors of one new measurement per draw, point and group, from each draw's own noise size."""
 
+        model = self.model
+
         def sizes(theta: Any) -> Any:
-            noise = self.model.noise(theta)
+            noise = model.noise(theta)
             return jnp.stack([g.noise.sd(points, noise[g.name]) for g in groups if g.noise is not None], axis=-1)
 
         with jax.enable_x64(True):
@@ -237,8 +239,9 @@ class Result:
 
     def _evaluate(self, theta: np.ndarray, points: Points) -> np.ndarray:
         """All outputs for each row of theta, (draw, point, output), in batches that fit in memory."""
+        model = self.model  # bound outside the trace
         with jax.enable_x64(True):
-            evaluate = jax.jit(jax.vmap(lambda t: self.model.evaluate(t, points)))
+            evaluate = jax.jit(jax.vmap(lambda t: model.evaluate(t, points)))
             size = max(1, _BATCH // max(1, len(points) * 64))
             parts = [np.asarray(evaluate(jnp.asarray(theta[i : i + size]))) for i in range(0, len(theta), size)]
         return np.concatenate(parts)
@@ -349,7 +352,8 @@ def _check_same(tree: Any, problem: Problem, path: Path) -> None:
     if set(stored) != {g.name for g in problem.groups}:
         raise ValueError(f"{path} holds observations of {', '.join(stored)}; the problem has {', '.join(g.name for g in problem.groups)}")
     for g in problem.groups:
-        if not np.array_equal(stored[g.name]["value"].values, g.y):
+        given = {"value": g.y, **g.points.coordinates()}
+        if not all(name in stored[g.name] and np.array_equal(stored[g.name][name].values, v) for name, v in given.items()):
             raise ValueError(f"{path}: the observations of '{g.name}' are not those of the problem given")
     size = parameter_count(problem)
     if tree["estimate"]["theta"].shape != (size,):

@@ -64,7 +64,7 @@ class Simulator:
     def draw(self, replicates: int, *, seed: int, first: int = 0) -> dict[str, np.ndarray]:
         """Observed values by group, (data set, n)."""
         with jax.enable_x64(True):
-            made = self._batch(jnp.asarray(seed), first + jnp.arange(replicates))
+            made = self._batch(np.asarray(seed), first + np.arange(replicates))
         return {g.name: np.asarray(made[g.name]) if g.name in made else np.tile(g.y, (replicates, 1)) for g in self.problem.groups}
 
 

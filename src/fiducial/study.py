@@ -159,7 +159,7 @@ def study(
 ) -> Study:
     """Fit many simulated data sets with each method, and judge the answers by the truth.
 
-    Data set i of a study depends on the problem, the seed and i alone; every method sees the
+    Data set i depends on the problem, the seed, the grid point and i alone; every method sees the
     same data sets. A problem without a truth is fitted first, and data are simulated from that fit.
 
     Arguments:
@@ -209,7 +209,7 @@ def study(
             where = _points(posed, points)
             for method in methods:
                 method.check(posed)
-                bench = Bench(posed, method, points=where, level=level, seed=seed)
+                bench = Bench(posed, method, points=where, level=level, seed=_cell_seed(seed, number))
                 arrays = _run(bench, f"{number:02d}-{method.name}", replicates, shard, store, advance)
                 truth = {name: np.asarray(v) for name, v in bench.truth.items()}
                 cells.append(Cell(method.name, options, posed, where, truth, arrays))
@@ -316,6 +316,11 @@ def _cells(problem: str | Problem | Callable[..., Problem], grid: Mapping[str, S
         if isinstance(values, str) or not isinstance(values, Sequence) or not values:
             raise ValueError(f"grid: give a list of values for '{name}', such as {{'{name}': [0.01, 0.05]}}")
     return [(options, make(**options)) for options in (dict(zip(grid, v, strict=True)) for v in itertools.product(*grid.values()))]
+
+
+def _cell_seed(seed: int, number: int) -> int:
+    """Grid points see errors of their own, so that the rows of a table are independent; the first keeps the seed."""
+    return seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
 def _describe(problem: Problem) -> dict[str, Any]:

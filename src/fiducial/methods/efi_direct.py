@@ -58,6 +58,9 @@ class EFIDirect(AbstractMethod):
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         return LevenbergMarquardt(self.lm_steps), DirectDraws(-(-self.draws // _BLOCK), _BLOCK)
 
+    def lane_bytes(self, model: Model) -> int:
+        return super().lane_bytes(model) + 8 * 4 * self.draws * model.size
+
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         drawn: Draws = outcome.draws["draw"]
         sets, chains = drawn.theta.shape[:2]

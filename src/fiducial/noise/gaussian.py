@@ -75,22 +75,26 @@ class Gaussian(AbstractNoise):
         return parameters["sd"] if self._sd is None else self._sd.reshape(-1) if self._sd.ndim else float(self._sd)
 
     def sd(self, points: Points, parameters: NoiseParameters) -> Float[Array, " n"]:
-        if self._sd is not None and self._sd.ndim and self._sd.size != len(points):
-            raise ValueError("the noise sd was given per observation, so it is not known elsewhere; add h(at) to Gaussian to say how it varies")
+        if self._sd is not None and self._sd.ndim:
+            raise ValueError("the noise sd was given per observation, so it is not known elsewhere; give one sd, and h(at) to say how it varies")
+        return self._own_sd(points, parameters)
+
+    def _own_sd(self, points: Points, parameters: NoiseParameters) -> Float[Array, " n"]:
+        """Standard deviations of the observations themselves."""
         return self._size(parameters) * self._shape(points)
 
     def push(self, mean: Array, z: Array, points: Points, parameters: NoiseParameters) -> Array:
-        return mean + self.sd(points, parameters) * z
+        return mean + self._own_sd(points, parameters) * z
 
     def pull(self, mean: Array, y: Array, points: Points, parameters: NoiseParameters) -> Array:
-        return (y - mean) / self.sd(points, parameters)
+        return (y - mean) / self._own_sd(points, parameters)
 
     def log_prob(self, mean: Array, y: Array, points: Points, parameters: NoiseParameters) -> Array:
         z = self.pull(mean, y, points, parameters)
-        return -jnp.sum(0.5 * z**2 + jnp.log(self.sd(points, parameters)) + 0.5 * jnp.log(2 * jnp.pi))
+        return -jnp.sum(0.5 * z**2 + jnp.log(self._own_sd(points, parameters)) + 0.5 * jnp.log(2 * jnp.pi))
 
     def _precision(self, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters) -> tuple[Array, Array]:
-        weight = 1.0 / self.sd(points, parameters) ** 2
+        weight = 1.0 / self._own_sd(points, parameters) ** 2
         return weight, jnp.sqrt(jax.ops.segment_sum(weight, index, k))
 
     def whiten_data(self, y: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters) -> Array:

@@ -118,7 +118,7 @@ class LevenbergMarquardt(AbstractPhase):
         return LMState(theta, damping, growth, weight, jnp.where(better, misfit, state.misfit), quiet), info
 
     def done(self, state: LMState) -> Bool[Array, ""]:
-        return (state.quiet >= 3) | (state.damping >= _LARGEST_DAMPING)
+        return state.quiet >= 3
 
 
 def _sum_of_squares(rows: list[Array]) -> Array:

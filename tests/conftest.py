@@ -1,0 +1,34 @@
+"""Fits that several tests read, done once."""
+
+import jax
+import pytest
+
+import fiducial as fd
+from helpers import decay, poisson
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_once(tmp_path_factory):
+    """Programs that several tests share are compiled once per session: compilation is most of the suite's time."""
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+@pytest.fixture
+def x64():
+    """Double precision inside the test, as every public entry of the library sets it."""
+    with jax.enable_x64(True):
+        yield
+
+
+@pytest.fixture(scope="session")
+def poisson_fit() -> fd.Result:
+    """The catalogue's problem with a small network, fitted to convergence."""
+    return fd.fit(poisson(), fd.PINN(), seed=0)
+
+
+@pytest.fixture(scope="session")
+def decay_fit() -> fd.Result:
+    """The inverse problem with unknown noise, fitted to convergence."""
+    return fd.fit(decay(noise=fd.Gaussian()), fd.PINN(), seed=0)

@@ -1,0 +1,133 @@
+"""What every method and every ready problem must do; new ones are found by themselves."""
+
+import inspect
+
+import jax
+import numpy as np
+import pytest
+
+import fiducial as fd
+from fiducial import catalogue
+from fiducial.model import bind
+from fiducial.simulate import true_means
+from fiducial.status import Status
+from helpers import TINY, batch, run
+
+METHODS = catalogue.methods()
+PROBLEMS = catalogue.problems()
+every_method = pytest.mark.parametrize("name", METHODS)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def reduced(name: str, **more) -> fd.AbstractMethod:
+    """A method with every number of steps or draws cut down."""
+    few = {p: 6 for p in inspect.signature(METHODS[name]).parameters if p.endswith(("_steps", "draws"))}
+    return catalogue.method(name, **few, **more)
+
+
+def small() -> fd.Problem:
+    return fd.problem("poisson", n_f=15).replace(network=TINY)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """One reduced fit by each method."""
+    known: dict[str, fd.Result] = {}
+
+    def get(name: str) -> fd.Result:
+        if name not in known:
+            known[name] = fd.fit(small(), reduced(name), seed=5)
+        return known[name]
+
+    return get
+
+
+@every_method
+def test_method_gives_an_answer_everywhere(name, fitted):
+    result = fitted(name)
+    assert result.method == name
+    assert result.status not in (Status.DIVERGED, Status.RUNNING)  # six steps need not settle
+    band = result.band(np.linspace(-0.7, 0.7, 7), level=0.9)
+    assert np.isfinite(band["mean"]).all()
+    if result.no_interval:
+        assert np.isnan(band["lower"]).all()
+        assert band.attrs["note"] == result.no_interval
+    else:
+        assert (band["lower"] < band["upper"]).all()
+
+
+@every_method
+def test_method_is_deterministic(name, fitted):
+    again = fd.fit(small(), reduced(name), seed=5)
+    np.testing.assert_array_equal(again.tree["estimate"]["theta"], fitted(name).tree["estimate"]["theta"])
+
+
+@every_method
+def test_method_depends_on_its_seed(name, fitted):
+    other = fd.fit(small(), reduced(name), seed=6)
+    assert not np.array_equal(other.tree["estimate"]["theta"], fitted(name).tree["estimate"]["theta"])
+
+
+@every_method
+def test_method_answers_a_batch_of_data_sets(name):
+    with jax.enable_x64(True):
+        model = bind(small())
+        data = batch(model, 3)
+        method = reduced(name)
+        finished = run(model, method, data, seed=0)
+        answer = method.collect(model, data, finished.outcome)
+    assert finished.outcome.status.shape == (3, method.chains)
+    assert answer.estimate.shape == (3, model.size)
+    assert answer.draws is None or answer.draws.shape[0] == 3
+    assert len({row.tobytes() for row in answer.estimate}) == 3, "each data set has random numbers of its own"
+
+
+@every_method
+def test_method_survives_saving(name, fitted, tmp_path):
+    result = fitted(name)
+    again = fd.load(result.save(tmp_path / "run.nc"), problem=result.problem)
+    assert again.tree.identical(result.tree)
+
+
+@every_method
+def test_method_describes_itself(name):
+    cls = METHODS[name]
+    assert cls.summary
+    assert len(cls.summary.splitlines()) == 1
+    assert cls.__doc__
+    settings = catalogue.method(name).settings()
+    assert set(settings) == set(inspect.signature(cls).parameters)
+    assert cls.no_interval is None or len(cls.no_interval) > 20
+
+
+@every_problem
+def test_problem_can_be_made_again_from_its_options(name):
+    problem = fd.problem(name)
+    assert problem.name == name
+    assert set(problem.options) == set(inspect.signature(PROBLEMS[name]).parameters)
+    again = fd.problem(name, **problem.options)
+    for a, b in zip(problem.groups, again.groups, strict=True):
+        assert a.name == b.name
+        np.testing.assert_array_equal(a.y, b.y)
+        np.testing.assert_array_equal(a.points.array, b.points.array)
+
+
+@every_problem
+def test_problem_agrees_with_its_own_truth(name):
+    """Exact groups are met by the truth, and noisy ones to within their noise."""
+    problem = fd.problem(name)
+    if problem.truth is None:
+        pytest.skip("no truth stated")
+    with jax.enable_x64(True):
+        means = true_means(problem)
+        for group in problem.groups:
+            if group.exact:
+                np.testing.assert_allclose(means[group.name], group.y, atol=1e-6 * max(1e-300, np.abs(group.y).max()))
+            elif not group.noise_unknowns():
+                z = np.asarray(group.noise.pull(means[group.name], group.y, group.points, {}))
+                assert abs(np.mean(z**2) - 1) < 5 * np.sqrt(2 / z.size)
+
+
+@every_problem
+def test_problem_is_documented(name):
+    assert "Arguments:" in (PROBLEMS[name].__doc__ or "")

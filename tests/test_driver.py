@@ -1,0 +1,263 @@
+"""The loop: the same bits for the same seed, one compilation, and runs that go on after any stop."""
+
+import os
+import signal
+
+import jax
+import numpy as np
+import pytest
+
+import fiducial as fd
+from fiducial.checkpoint import Checkpoint
+from fiducial.driver import Interrupted, Runner
+from fiducial.model import bind
+from fiducial.status import Status
+from helpers import TINY, batch, decay
+
+METHOD = fd.PINN(adam_steps=40, lm_steps=20, chains=2)
+
+
+class Stop(Exception):  # noqa: N818 - not an error
+    """Stands for a power cut right after a chunk was stored."""
+
+
+def tiny(**changes) -> fd.Problem:
+    return decay(network=TINY, **changes)
+
+
+@pytest.fixture(scope="module")
+def runner():
+    """A driver that has compiled its phases for the other tests."""
+    with jax.enable_x64(True):
+        return Runner(bind(tiny()), METHOD)
+
+
+def go(runner, *, seed=0, **how):
+    """One run on two data sets."""
+    with jax.enable_x64(True):
+        return runner.run(batch(runner.model, 2), seed=seed, **how)
+
+
+def another(problem=None, method=METHOD) -> Runner:
+    """A driver with nothing compiled yet, as in a new process."""
+    with jax.enable_x64(True):
+        return Runner(bind(problem or tiny()), method)
+
+
+@pytest.fixture(scope="module")
+def whole(runner):
+    """The run that was never stopped, with the number of its chunks."""
+    chunks = []
+    return go(runner, report=chunks.append).outcome, len(chunks)
+
+
+def stop_after(chunks: int, how=None):
+    """A reporter that ends the run after so many chunks."""
+    seen = []
+
+    def report(progress):
+        seen.append(progress)
+        if len(seen) == chunks:
+            if how is None:
+                raise Stop
+            how()
+
+    return report
+
+
+def assert_same_bits(found, expected) -> None:
+    pairs = [jax.tree.leaves((o.state, o.trace, o.draws)) for o in (found, expected)]
+    for a, b in zip(*pairs, strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(found.status, expected.status)
+
+
+def stopped_run(runner, folder, chunks: int) -> Checkpoint:
+    checkpoint = Checkpoint(folder)
+    with pytest.raises(Stop):
+        go(runner, checkpoint=checkpoint, report=stop_after(chunks))
+    return checkpoint
+
+
+def test_the_same_seed_gives_the_same_bits(whole):
+    assert_same_bits(go(another()).outcome, whole[0])
+
+
+def test_another_seed_gives_another_start(runner, whole):
+    assert np.abs(go(runner, seed=1).outcome.state.theta - whole[0].state.theta).max() > 1e-3
+
+
+def test_a_checkpoint_changes_nothing(runner, whole, tmp_path):
+    assert_same_bits(go(runner, checkpoint=Checkpoint(tmp_path / "c")).outcome, whole[0])
+
+
+def test_each_phase_is_compiled_once_for_all_its_chunks():
+    compilations, counts = [], []
+
+    def listen(event, seconds, **_):
+        if "backend_compile" in event:
+            compilations.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    go(another(), report=lambda progress: counts.append((progress.phase, len(compilations))))
+    assert compilations, "the listener hears of compilations"
+    for phase in ("adam", "lm"):
+        own = [count for name, count in counts if name == phase]
+        assert len(own) >= 5
+        assert len(set(own)) == 1, f"chunks after the first of {phase} compiled something"
+
+
+@pytest.mark.parametrize("where", ["first chunk", "middle of a phase", "end of a phase", "second phase"])
+def test_a_resumed_run_is_the_same_to_the_last_bit(runner, whole, tmp_path, where):
+    chunks = {"first chunk": 1, "middle of a phase": 7, "end of a phase": 20, "second phase": 24}[where]
+    assert chunks < whole[1]
+    checkpoint = stopped_run(runner, tmp_path / "c", chunks)
+    later = []
+    fresh = another() if where == "second phase" else runner
+    resumed = go(fresh, checkpoint=checkpoint, resume=True, report=later.append)
+    assert len(later) == whole[1] - chunks, "it goes on from where it stopped"
+    assert_same_bits(resumed.outcome, whole[0])
+
+
+def damage(path) -> None:
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def test_a_damaged_state_is_named_and_the_one_before_used(runner, whole, tmp_path):
+    checkpoint = stopped_run(runner, tmp_path / "c", 8)
+    newest = max((tmp_path / "c").glob("state-*.npz"))
+    damage(newest)
+    later = []
+    with pytest.warns(UserWarning, match=newest.name):
+        resumed = go(runner, checkpoint=checkpoint, resume=True, report=later.append)
+    assert len(later) == whole[1] - 7
+    assert_same_bits(resumed.outcome, whole[0])
+
+
+def test_flipped_bytes_are_noticed(runner, whole, tmp_path):
+    """Damage that keeps the length of the file, such as a bad block."""
+    checkpoint = stopped_run(runner, tmp_path / "c", 8)
+    newest = max((tmp_path / "c").glob("state-*.npz"))
+    content = bytearray(newest.read_bytes())
+    middle = len(content) // 2
+    content[middle : middle + 16] = bytes(b ^ 0xFF for b in content[middle : middle + 16])
+    newest.write_bytes(bytes(content))
+    with pytest.warns(UserWarning, match=newest.name):
+        resumed = go(runner, checkpoint=checkpoint, resume=True)
+    assert_same_bits(resumed.outcome, whole[0])
+
+
+def test_damaged_records_are_named_and_computed_again(runner, whole, tmp_path):
+    checkpoint = stopped_run(runner, tmp_path / "c", 8)
+    damage(tmp_path / "c" / "records-000003.npz")
+    with pytest.warns(UserWarning, match="records-000003"):
+        resumed = go(runner, checkpoint=checkpoint, resume=True)
+    assert_same_bits(resumed.outcome, whole[0])
+
+
+def test_a_half_written_file_of_a_killed_run_is_ignored(runner, whole, tmp_path):
+    checkpoint = stopped_run(runner, tmp_path / "c", 5)
+    (tmp_path / "c" / ".state-000006.npz.4242.tmp").write_bytes(b"half")
+    assert_same_bits(go(runner, checkpoint=checkpoint, resume=True).outcome, whole[0])
+
+
+@pytest.mark.parametrize(
+    ("culprit", "changes"),
+    [
+        ("seed", {"seed": 1}),
+        ("first", {"first": 2}),
+    ],
+)
+def test_resuming_something_else_is_refused_by_name(runner, tmp_path, culprit, changes):
+    checkpoint = stopped_run(runner, tmp_path / "c", 2)
+    before = {p.name: p.read_bytes() for p in (tmp_path / "c").iterdir()}
+    with pytest.raises(ValueError, match=f"different .*{culprit}"):
+        go(runner, checkpoint=checkpoint, resume=True, **changes)
+    assert {p.name: p.read_bytes() for p in (tmp_path / "c").iterdir()} == before, "nothing is lost by the attempt"
+
+
+@pytest.mark.parametrize(
+    ("culprit", "other"),
+    [
+        ("problem", lambda: tiny(equation=lambda u, t, p: fd.derivative(u, t) + 2 * p["k"] * u(t))),
+        ("problem", lambda: tiny(domain=fd.Box(t=(0, 2.5)))),
+        ("data", lambda: tiny(seed=4)),
+        ("settings", lambda: fd.PINN(adam_steps=41, lm_steps=20, chains=2)),
+    ],
+    ids=["equation", "domain", "data", "method"],
+)
+def test_resuming_with_another_problem_or_method_is_refused_by_name(runner, tmp_path, culprit, other):
+    checkpoint = stopped_run(runner, tmp_path / "c", 2)
+    changed = other()
+    runner = another(changed) if isinstance(changed, fd.Problem) else another(method=changed)
+    with pytest.raises(ValueError, match=f"different .*{culprit}"):
+        go(runner, checkpoint=checkpoint, resume=True)
+
+
+def test_ctrl_c_stops_after_the_chunk_and_leaves_a_resumable_run(runner, whole, tmp_path):
+    checkpoint = Checkpoint(tmp_path / "c")
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(Interrupted):
+        go(runner, checkpoint=checkpoint, report=stop_after(6, lambda: os.kill(os.getpid(), signal.SIGINT)))
+    assert signal.getsignal(signal.SIGINT) is before, "Ctrl-C means what it meant before"
+    later = []
+    assert_same_bits(go(runner, checkpoint=checkpoint, resume=True, report=later.append).outcome, whole[0])
+    assert whole[1] - 7 <= len(later) <= whole[1] - 6  # Python may see the signal one chunk later
+
+
+def test_progress_tells_phase_step_and_loss_terms(runner):
+    seen = []
+    go(runner, report=seen.append)
+    assert [p.phase for p in seen] == sorted((p.phase for p in seen), key=["adam", "lm"].index)
+    assert seen[0].steps == 40
+    assert seen[0].lanes == 4
+    assert {"loss", "u", "equation"} <= set(seen[0].info)
+    steps = [p.step for p in seen if p.phase == "adam"]
+    assert steps == sorted(steps)
+    assert steps[-1] == 40
+
+
+def test_a_step_beyond_the_last_is_not_taken():
+    """41 steps in chunks of 3 would reach 42."""
+    outcome = go(another(method=fd.PINN(adam_steps=41, lm_steps=0))).outcome
+    assert (outcome.status == Status.FINISHED).all()
+    assert (outcome.state.optimiser[0] == 41).all(), "Adam's own count of steps"
+
+
+def test_a_settled_chain_stops_early(decay_fit):
+    assert decay_fit.status is Status.CONVERGED
+    assert decay_fit.tree["trace/lm"].sizes["record"] < 300
+
+
+def test_precision_is_a_setting(x64):
+    """Adam runs in float32 by default and in float64 on request; the polish is always float64."""
+    for precision in ("float32", "float64"):
+        model = bind(tiny())
+        adam, lm = fd.PINN(precision=precision).phases(model)
+        state = jax.eval_shape(lambda key, adam=adam, model=model: adam.init(model, model.data, None, key=key), jax.random.key(0))
+        assert state.theta.dtype == precision
+        after = jax.eval_shape(lambda s, adam=adam, model=model: adam.step(model, model.data, s, 0.5, key=jax.random.key(0))[0], state)
+        assert after.theta.dtype == precision
+        polished = jax.eval_shape(lambda s, lm=lm, model=model: lm.init(model, model.data, s, key=jax.random.key(0)), state)
+        assert polished.theta.dtype == "float64"
+
+
+def test_fit_leaves_the_global_precision_alone(decay_fit):
+    assert not jax.config.jax_enable_x64
+
+
+def test_resuming_a_complete_run_gives_its_result_at_once(tmp_path):
+    method = fd.PINN(adam_steps=4, lm_steps=0)
+    first = fd.fit(tiny(), method, folder=tmp_path / "run")
+    again = fd.fit(tiny(), method, folder=tmp_path / "run", resume=True)
+    np.testing.assert_array_equal(again.tree["estimate"]["theta"], first.tree["estimate"]["theta"])
+    assert again.tree["trace"].identical(first.tree["trace"])
+    assert again.seconds["run"] < 0.01, "no step is taken again"
+
+
+def test_fit_does_not_begin_over_an_unfinished_run(runner, tmp_path):
+    stopped_run(runner, tmp_path / "c", 2)
+    with pytest.raises(ValueError, match="resume=True"):
+        fd.fit(tiny(), METHOD, folder=tmp_path / "c")
+    with pytest.raises(ValueError, match="folder"):
+        fd.fit(tiny(), METHOD, resume=True)

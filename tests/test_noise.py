@@ -1,0 +1,132 @@
+"""What every noise model promises, and the Gaussian one against SciPy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import fiducial as fd
+from fiducial import catalogue
+from fiducial.coordinates import Points
+
+pytestmark = pytest.mark.usefixtures("x64")
+
+SITES = np.array([0.5, 1.0, 2.0, 4.0])
+INDEX = np.array([0, 0, 0, 1, 2, 2, 3])
+POINTS = Points(("t",), SITES[INDEX][:, None])
+RANDOM = np.random.default_rng(0)
+MEAN, Z = RANDOM.normal(size=4)[INDEX], RANDOM.normal(size=7)
+Y = MEAN + 0.3 * Z
+
+# One line for each way to declare a model; a new model adds its own, and the test below asks for it.
+CASES = {
+    "Gaussian known": (fd.Gaussian(sd=0.3), {}),
+    "Gaussian per point": (fd.Gaussian(sd=np.linspace(0.1, 0.7, 7)), {}),
+    "Gaussian unknown": (fd.Gaussian(), {"sd": 0.4}),
+    "Gaussian heteroscedastic": (fd.Gaussian(sd=0.3, h=jnp.sqrt), {}),
+    "Gaussian heteroscedastic unknown": (fd.Gaussian(h=lambda t: 1 + t), {"sd": 0.2}),
+}
+every_case = pytest.mark.parametrize("case", CASES)
+
+
+@pytest.mark.parametrize("name", catalogue.noise_models())
+def test_every_model_of_the_catalogue_has_a_case_here(name):
+    assert any(type(noise).__name__ == name for noise, _ in CASES.values())
+
+
+@every_case
+def test_pull_undoes_push(case):
+    noise, parameters = CASES[case]
+    y = noise.push(MEAN, Z, POINTS, parameters)
+    assert np.abs(y - MEAN).max() > 0.01
+    np.testing.assert_allclose(noise.pull(MEAN, y, POINTS, parameters), Z, rtol=1e-10)
+
+
+@every_case
+def test_pushed_errors_have_the_stated_size(case):
+    noise, parameters = CASES[case]
+    errors = np.random.default_rng(1).standard_normal((4000, 7))
+    errors /= errors.std(axis=0)  # of exactly unit size, so that only mixing of errors is left to chance
+    many = np.asarray(jax.vmap(lambda z: noise.push(MEAN, z, POINTS, parameters) - MEAN)(errors))
+    np.testing.assert_allclose(many.std(axis=0), noise.sd(POINTS, parameters), rtol=4 / np.sqrt(2 * 4000))
+
+
+@every_case
+def test_whitened_data_have_unit_variance_and_keep_the_whole_likelihood(case):
+    """Replicates collapse without loss: whitened rows and the scatter within replicates make up sum z^2."""
+    noise, parameters = CASES[case]
+    rows = noise.whiten_data(Y, POINTS, INDEX, 4, parameters) - noise.whiten_mean(MEAN[[0, 3, 4, 6]], POINTS, INDEX, 4, parameters)
+    z = np.asarray(noise.pull(MEAN, Y, POINTS, parameters))
+    weight = 1 / np.asarray(noise.sd(POINTS, parameters)) ** 2
+    centre = np.bincount(INDEX, weight * Y) / np.bincount(INDEX, weight)
+    within = np.sum(weight * (Y - centre[INDEX]) ** 2)
+    assert within > 0.1
+    assert float(np.sum(np.asarray(rows) ** 2)) + within == pytest.approx(np.sum(z**2), rel=1e-10)
+    errors = np.random.default_rng(2).standard_normal((4000, 7))
+    target = noise.whiten_mean(MEAN[[0, 3, 4, 6]], POINTS, INDEX, 4, parameters)
+
+    def whitened(e):
+        return noise.whiten_data(noise.push(MEAN, e, POINTS, parameters), POINTS, INDEX, 4, parameters) - target
+
+    simulated = np.asarray(jax.vmap(whitened)(errors))
+    np.testing.assert_allclose(np.cov(simulated.T), np.eye(4), atol=4 * np.sqrt(2 / 4000))
+
+
+@every_case
+def test_jacobians_are_whitened_like_means(case):
+    noise, parameters = CASES[case]
+    columns = np.random.default_rng(3).normal(size=(4, 5))
+    whole = noise.whiten_mean(columns, POINTS, INDEX, 4, parameters)
+    one_by_one = [noise.whiten_mean(c, POINTS, INDEX, 4, parameters) for c in columns.T]
+    np.testing.assert_allclose(whole, np.stack(one_by_one, axis=1), rtol=1e-12)
+
+
+@every_case
+def test_estimate_is_where_the_likelihood_is_largest(case):
+    noise, parameters = CASES[case]
+    found = noise.estimate(MEAN, Y, POINTS, parameters)
+    assert set(found) == set(parameters)
+    for name, best in found.items():
+        here = float(noise.log_prob(MEAN, Y, POINTS, found))
+        for factor in (0.99, 1.01):
+            assert float(noise.log_prob(MEAN, Y, POINTS, {**found, name: factor * best})) < here
+
+
+@every_case
+def test_log_prob_is_the_logarithm_of_the_density(case):
+    noise, parameters = CASES[case]
+    expected = stats.norm.logpdf(Y, MEAN, np.asarray(noise.sd(POINTS, parameters))).sum()
+    assert float(noise.log_prob(MEAN, Y, POINTS, parameters)) == pytest.approx(expected, rel=1e-10)
+
+
+def test_gaussian_sizes_in_closed_form():
+    t = SITES[INDEX]
+    assert np.asarray(fd.Gaussian(sd=0.3).sd(POINTS, {})).tolist() == [0.3] * 7
+    np.testing.assert_allclose(fd.Gaussian(sd=0.3, h=jnp.sqrt).sd(POINTS, {}), 0.3 * np.sqrt(t), rtol=1e-6)
+    np.testing.assert_allclose(fd.Gaussian(h=lambda t: 2.0).sd(POINTS, {"sd": 0.5}), np.ones(7))
+    h = 1 + t
+    found = fd.Gaussian(h=lambda t: 1 + t).estimate(MEAN, Y, POINTS, {"sd": 1.0})["sd"]
+    assert float(found) == pytest.approx(np.sqrt(np.mean(((Y - MEAN) / h) ** 2)), rel=1e-10)
+
+
+def test_the_pilot_guess_of_an_unknown_size_comes_from_the_replicates():
+    pilot = fd.Gaussian().unknowns(Y, POINTS, INDEX)["sd"]
+    groups = [Y[i == INDEX] for i in range(4)]
+    pooled = np.sqrt(sum(np.sum((g - g.mean()) ** 2) for g in groups) / (7 - 4))
+    assert float(pilot.guess) == pytest.approx(pooled)
+    single = fd.Gaussian().unknowns(np.zeros(3), Points(("t",), np.arange(3.0)[:, None]), np.arange(3))["sd"]
+    assert float(single.guess) > 0
+    assert fd.Gaussian(sd=1.0).unknowns(Y, POINTS, INDEX) == {}
+
+
+def test_wrong_sizes_and_values_are_refused():
+    with pytest.raises(ValueError, match="sd has 3 values for 7 observations"):
+        fd.Gaussian(sd=[1.0, 2.0, 3.0]).check(7, "observations of 'u'")
+    for sd in (0.0, -1.0, np.nan, [1.0, 0.0]):
+        with pytest.raises(ValueError, match="must be positive"):
+            fd.Gaussian(sd=sd)
+    with pytest.raises(TypeError, match="function of the point"):
+        fd.Gaussian(h=2.0)
+    with pytest.raises(ValueError, match="per observation"):
+        fd.Gaussian(sd=np.ones(7)).sd(Points(("t",), np.ones((3, 1))), {})
