@@ -20,6 +20,8 @@ _RELEASE = (1e-8, 1e-10)
 """Two small dampings of the exact rows, relative to the trace of their kernel."""
 _STAYS = 0.05
 """An eigenvalue that keeps this share when the damping falls a hundredfold is informed; one of noise keeps 0.01."""
+_ROUNDING = 1e-12
+"""Eigenvalues smaller than this share of the largest are rounding errors."""
 _CORRECTION = 1e-6
 """Damping of corrections back to the exact rows: the chord iteration wants them gentle."""
 
@@ -72,7 +74,7 @@ def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisat
     before = jnp.linalg.eigvalsh(loose)[::-1]
     values, basis = (v[..., ::-1] for v in jnp.linalg.eigh(tight))
     # after the first direction of noise there are only more of them, down to rounding errors
-    informed = jnp.cumprod(values > _STAYS * before).astype(bool)
+    informed = jnp.cumprod((values > _STAYS * before) & (values > _ROUNDING * values[0])).astype(bool)
     # the null space of the exact rows, mapped back to the parameters
     project = Ju.T - Je.T @ jsl.cho_solve(damped(_RELEASE[1]), Kue.T)
     along = project @ (basis * jnp.where(informed, 1 / jnp.where(informed, values, 1.0), 0.0))

@@ -36,25 +36,32 @@ def _title(result: "Result") -> str:
 
 
 def _lines(result: "Result", level: float) -> Any:
+    """Each output over the coordinate; beside it what the band leaves open, as a deviation from the mean."""
     points = result.grid(401)
     band, x = result.band(points, level), points.array[:, 0]
     outputs = list(result.problem.outputs)
-    figure, axes = _figure(len(outputs), 1)
-    for axis, name in zip(axes[:, 0], outputs, strict=True):
+    wide = bool(np.isfinite(band.lower.values).all())
+    figure, axes = _figure(len(outputs), 1 + wide)
+    for row, name in zip(axes, outputs, strict=True):
         own = band.sel(output=name)
-        if np.isfinite(own.lower.values).all():
-            axis.fill_between(x, own.lower, own.upper, color=_BLUE, alpha=0.25, lw=0, label=f"{100 * level:g} % band")
-        axis.plot(x, own["mean"], color=_BLUE, lw=1.6, label="solution")
-        if result.problem.truth is not None:
-            true = np.broadcast_to(np.asarray(points.map(result.problem.truth.outputs[name])), x.shape)
-            axis.plot(x, true, color="black", lw=1, ls=(0, (4, 3)), label="truth")
+        truth = result.problem.truth
+        true = None if truth is None else np.broadcast_to(np.asarray(points.map(truth.outputs[name])), x.shape)
+        mean = own["mean"].values
+        for axis, base in zip(row, (np.zeros_like(mean), mean), strict=False):
+            if wide:
+                axis.fill_between(x, own.lower - base, own.upper - base, color=_BLUE, alpha=0.25, lw=0, label=f"{100 * level:g} % band")
+            axis.plot(x, mean - base, color=_BLUE, lw=1.6, label="solution")
+            if true is not None:
+                axis.plot(x, true - base, color="black", lw=1, ls=(0, (4, 3)), label="truth")
+            axis.set_xlabel(_label(result, result.problem.domain.names[0]))
+            axis.set_ylabel(_label(result, name))
         for g in result.problem.groups:
             if g.output == name:
                 style = {"marker": "s", "color": _RED, "label": "exact"} if g.exact else {"marker": "o", "color": _GREY, "label": "data"}
-                axis.plot(g.points.array[:, 0], g.y, ls="none", ms=4, alpha=0.8, zorder=3, **style)
-        axis.set_xlabel(_label(result, result.problem.domain.names[0]))
-        axis.set_ylabel(_label(result, name))
-        axis.legend(frameon=False, fontsize=8)
+                row[0].plot(g.points.array[:, 0], g.y, ls="none", ms=4, alpha=0.8, zorder=3, **style)
+        row[0].legend(frameon=False, fontsize=8)
+        if wide:
+            row[1].set_title("the same, less the mean", fontsize=9)
     figure.suptitle(_title(result), fontsize=10)
     return figure
 
@@ -111,5 +118,6 @@ def plot_trace(result: "Result") -> Any:
                     axis.plot(kept, chain[kept], lw=1, color=f"C{list(node.data_vars).index(variable) % 10}", label=str(variable) if i == 0 else None)
         axis.set_yscale("log")
         axis.set(title=name, xlabel="record")
-        axis.legend(frameon=False, fontsize=8)
+        if axis.lines:
+            axis.legend(frameon=False, fontsize=8)
     return figure

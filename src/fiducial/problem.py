@@ -244,8 +244,8 @@ class Problem:
 
         try:
             result = jax.eval_shape(call, jnp.zeros(len(names)), {k: jnp.asarray(v) for k, v in self.guesses().items()})
-        except _NoSuchUnknown as error:
-            raise ValueError(f"{label} asks for p[{error}]; the unknowns are {', '.join(self.unknowns) or 'none'}") from error
+        except _UnknownNameError as error:
+            raise ValueError(f"{label} asks for {error}; the unknowns are {', '.join(self.unknowns) or 'none'}") from error
         except Exception as error:
             hint = ""
             if isinstance(error, AttributeError) and len(names) == 1 and "Tracer" in str(error):
@@ -254,7 +254,7 @@ class Problem:
         return [part.shape for part in result]
 
 
-class _NoSuchUnknown(KeyError):
+class _UnknownNameError(KeyError):
     """An equation asked for an unknown that the problem does not have."""
 
 
@@ -262,7 +262,7 @@ class _Named(dict[str, Any]):
     """The unknowns as an equation sees them in a trial, telling a missing one from other missing keys."""
 
     def __missing__(self, name: str) -> Any:
-        raise _NoSuchUnknown(name)
+        raise _UnknownNameError(name)
 
 
 def _parts(value: Any) -> tuple[Any, ...]:

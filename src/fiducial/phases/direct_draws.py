@@ -158,9 +158,7 @@ class _Target:
         moves = self.fit.along[:, : self.r]
         moves = moves - self.fit.restore @ follow(moves)[1]
         real = self.fit.informed[: self.r]
-        # directions that carry nothing stand for themselves, so that determinants leave them out
-        tangent = jnp.where(real, follow(moves)[0], self.fit.basis[:, : self.r])
-        return _View(noisy, exact, jnp.where(real, moves, 0.0), tangent, push)
+        return _View(noisy, exact, jnp.where(real, moves, 0.0), jnp.where(real, follow(moves)[0], 0.0), push)
 
     def newton(self, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         """A step with the tangent at theta; it is kept only if it comes closer."""
@@ -169,7 +167,7 @@ class _Target:
         back = -self.fit.restore @ (view.exact - self.fit.exact)
         basis = self.fit.basis[:, : self.r]
         short = self._short(view.noisy + view.push(back)[0])[: self.r]
-        trial = theta + back + view.moves @ jnp.linalg.solve(basis.T @ view.tangent, short)
+        trial = theta + back + view.moves @ jnp.linalg.solve(_only(basis.T @ view.tangent, self.fit.informed[: self.r]), short)
         closer = self.miss(trial)
         better = closer < miss
         return jnp.where(better, trial, theta), jnp.where(better, closer, miss), jnp.where(better, count + 1, 1000)
@@ -188,6 +186,11 @@ def _collapse(group: Any, z: Array, noise: dict[str, Array]) -> Array:
     return group.noise.whiten_data(errors, group.points, group.index, len(group.sites), noise)
 
 
+def _only(matrix: Float[Array, "r r"], real: Array) -> Float[Array, "r r"]:
+    """The block of real directions; the others stand for themselves, so that determinants and solutions leave them out."""
+    return jnp.where(real[:, None] & real, matrix, jnp.eye(len(real), dtype=matrix.dtype))
+
+
 def _weigh(
     model: Model, data: Data, fit: Linearisation, theta: Array, view: _View, size: Array, rss: Array, unknown_size: bool
 ) -> tuple[Array, Array]:
@@ -199,7 +202,8 @@ def _weigh(
     """
     r = most_directions(model)
     Q, T, real = fit.basis[:, :r], view.tangent, fit.informed[:r]
-    log_turn = jnp.linalg.slogdet(Q.T @ T)[1] - 0.5 * jnp.linalg.slogdet(T.T @ T)[1]
+    gram = _only(T.T @ T, real)
+    log_turn = jnp.linalg.slogdet(_only(Q.T @ T, real))[1] - 0.5 * jnp.linalg.slogdet(gram)[1]
     noise = model.noise(fit.theta)
     targets = [model.targets(g, data[g.name], noise[g.name]) for g in model.groups if not g.exact]
     off = jnp.concatenate(targets) - view.noisy
@@ -209,9 +213,8 @@ def _weigh(
     else:
         n = sum(g.y.size for g in model.groups if not g.exact)
         rss_draw = sum((jnp.sum(v**2) for v in model.errors(theta, data).values()), start=jnp.asarray(0.0))
-        tangent = jnp.where(real, T, 0.0)
-        shared = tangent.T @ off
-        inside = shared @ jnp.linalg.solve(tangent.T @ tangent + jnp.diag(jnp.where(real, 0.0, 1.0)), shared)
+        shared = T.T @ off
+        inside = shared @ jnp.linalg.solve(gram, shared)
         spread = rss + jnp.sum(jnp.where(real, Q.T @ (view.noisy - fit.noisy), 0.0) ** 2)
         log_weight = 0.5 * n * jnp.log(spread / rss_draw) + 0.5 * jnp.log(rss_draw - inside) - log_turn
         size = size * jnp.sqrt(rss_draw / spread)

@@ -1,0 +1,207 @@
+"""Direct fiducial sampling against exact distributions and certified values."""
+
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import curve_fit
+
+import fiducial as fd
+from fiducial.problems.poisson import poisson, solution
+
+DRAWS = 4000
+X = np.linspace(-0.7, 0.7, 15)
+SHARE = (X + 0.7) / 1.4
+# relative standard error of a standard deviation from so many independent draws
+SD_ERROR = 1 / np.sqrt(2 * DRAWS)
+
+# NIST StRD, nonlinear regression: Misra1a and Rat42
+MISRA1A = np.array(
+    [
+        [77.6, 10.07], [114.9, 14.73], [141.1, 17.94], [190.8, 23.93], [239.9, 29.61], [289.0, 35.18], [332.8, 40.02],
+        [378.4, 44.82], [434.8, 50.76], [477.3, 55.05], [536.8, 61.01], [593.1, 66.40], [689.1, 75.47], [760.0, 81.78],
+    ]
+)  # fmt: skip
+RAT42 = np.array([[9, 8.93], [14, 10.8], [21, 18.59], [28, 22.33], [42, 39.35], [57, 56.11], [63, 61.73], [70, 64.62], [79, 67.08]])
+
+
+def field_draws(result, x):
+    points = result.problem.domain.points(x)
+    return result._evaluate(result._theta("draws"), points)[:, :, 0]
+
+
+@pytest.fixture(scope="module")
+def known():
+    return fd.fit(poisson(data_seed=3), fd.EFIDirect(draws=DRAWS), seed=1)
+
+
+@pytest.fixture(scope="module")
+def unknown():
+    base = poisson(sd=0.1, replicates=10, data_seed=4)
+    noisy = fd.Observed("u", x=np.array([-0.7, 0.7]), y=base.groups[0].y.reshape(2, 10), noise=fd.Gaussian())
+    return fd.fit(base.replace(observations=[noisy, base.observations[1]], exact=None), fd.EFIDirect(draws=DRAWS), seed=2)
+
+
+def test_each_draw_is_an_exact_solution(known):
+    """With f exact, every solution is the truth plus the straight line between its ends."""
+    u = field_draws(known, X)
+    off = u - np.asarray(solution(X))
+    line = off[:, :1] * (1 - SHARE) + off[:, -1:] * SHARE
+    assert np.abs(off - line).max() < 0.01 * 0.05 / np.sqrt(10)
+
+
+def test_each_draw_meets_its_own_errors(known):
+    """The imputed errors turn the draw into the data: y = u + sd z."""
+    u = field_draws(known, np.array([-0.7, 0.7]))
+    z = known.tree["errors"]["u"].values.reshape(DRAWS, 2, 10)
+    y = known.problem.groups[0].y.reshape(2, 10)
+    np.testing.assert_allclose(u[:, :, None] + 0.05 * z, np.broadcast_to(y, z.shape), atol=1e-4 * 0.05)
+
+
+def test_poisson_band_has_the_exact_centre_and_width_everywhere(known):
+    u = field_draws(known, X)
+    exact = 0.05 / np.sqrt(10) * np.sqrt((1 - SHARE) ** 2 + SHARE**2)
+    middle = np.mean(known.problem.exact({"u": known.problem.groups[0].y.reshape(2, 10)}, X, 0.95)["u"], axis=0)
+    assert np.abs(u.std(axis=0) / exact - 1).max() < 3.5 * SD_ERROR  # two independent ends; 5.5 % here, so a band 10 % off fails
+    assert np.abs((u.mean(axis=0) - middle) / exact).max() < 3.5 / np.sqrt(DRAWS)
+    assert known.facts["effective parameters"] == 2
+    assert known.facts["effective draws"] == pytest.approx(DRAWS, rel=1e-3)
+    assert known.diagnose().verdict == "trust"
+
+
+def test_unknown_sd_follows_chi_square_and_the_field_follows_t(unknown):
+    y = unknown.problem.groups[0].y.reshape(2, 10)
+    means = y.mean(axis=1)
+    rss = np.sum((y - means[:, None]) ** 2)
+    sd = unknown.draws["sd_u"].values.ravel()
+    # Kolmogorov distance to the exact distribution: 1.63 / sqrt(n) is its 1 % point
+    assert stats.kstest(rss / sd**2, stats.chi2(18).cdf).statistic < 1.63 / np.sqrt(DRAWS)
+    ends = field_draws(unknown, np.array([-0.7, 0.7]))
+    scale = np.sqrt(rss / 18 / 10)
+    for i in range(2):
+        assert stats.kstest((ends[:, i] - means[i]) / scale, stats.t(18).cdf).statistic < 1.63 / np.sqrt(DRAWS)
+    row = unknown.parameters().loc["sd_u"]
+    lower, upper = np.sqrt(rss / stats.chi2(18).ppf([0.975, 0.025]))
+    assert abs(row["lower"] - lower) < 0.05 * (upper - lower)
+    assert abs(row["upper"] - upper) < 0.05 * (upper - lower)
+
+
+def test_the_shared_data_are_those_used_here():
+    folder = Path(__file__).parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the original files are not beside the project")
+    for name, mine in (("misra1a", MISRA1A), ("rat42", RAT42)):
+        np.testing.assert_array_equal(np.loadtxt(folder / f"nist_{name}.csv", delimiter=",", skiprows=1), mine)
+
+
+def test_certified_values_follow_from_the_data():
+    found, cov = curve_fit(lambda x, a, b: a * (1 - np.exp(-b * x)), *MISRA1A.T, (250.0, 5e-4))
+    np.testing.assert_allclose([*found, *np.sqrt(np.diag(cov))], [238.94212918, 5.5015643181e-4, 2.7070075241, 7.2668688436e-6], rtol=1e-4)
+    found, cov = curve_fit(lambda x, a, b, c: a / (1 + np.exp(b - c * x)), *RAT42.T, (75.0, 2.5, 0.07))
+    np.testing.assert_allclose([found[0], found[2]], [72.462237576, 0.067359200066], rtol=1e-5)
+    np.testing.assert_allclose(np.sqrt(np.diag(cov))[[0, 2]], [1.7340283401, 0.0034465663377], rtol=1e-4)
+
+
+def _nist(equation, data, unknowns, start=()):
+    return fd.Problem(
+        equation=equation,
+        domain=fd.Box(x=(0, 1.05 * data[-1, 0])),
+        unknowns=unknowns,
+        outputs=("y",),
+        observations=[fd.Observed("y", *data.T, fd.Gaussian()), *start],
+    )
+
+
+def _check_nist(result, certified, exact):
+    """Estimates within 5 % of a certified sd; limits within 3 % of the width, plus the error of so many draws."""
+    table = result.parameters()
+    for name, (value, sd) in certified.items():
+        assert abs(table.loc[name, "estimate"] - value) < 0.05 * sd
+    for name, limits in exact.items():
+        width = limits[1] - limits[0]
+        for side, limit in zip(("lower", "upper"), limits, strict=True):
+            assert abs(table.loc[name, side] - limit) < 0.055 * width, (name, side, table.loc[name, side])
+
+
+def test_misra1a_as_an_ode():
+    problem = _nist(
+        lambda y, x, p: fd.derivative(y, x) - p["b2"] * (p["b1"] - y(x)),
+        MISRA1A,
+        {"b1": fd.Positive(500.0), "b2": fd.Positive(1e-4)},  # NIST's first, far start
+        [fd.Observed("y", x=0.0, y=0.0)],
+    )
+    result = fd.fit(problem, fd.EFIDirect(draws=DRAWS), seed=0)
+    _check_nist(
+        result,
+        {"b1": (238.94212918, 2.7070075241), "b2": (5.5015643181e-4, 7.2668688436e-6), "sd_y": (0.10187876330 * np.sqrt(12 / 14), 0.02)},
+        {"b1": (233.19, 245.02), "b2": (5.3433e-4, 5.6603e-4)},
+    )
+
+
+def test_rat42_as_an_ode():
+    problem = _nist(
+        lambda y, x, p: fd.derivative(y, x) - p["b3"] * y(x) * (1 - y(x) / p["b1"]),
+        RAT42,
+        {"b1": fd.Positive(100.0), "b3": fd.Positive(0.1)},  # NIST's first start
+    )
+    result = fd.fit(problem, fd.EFIDirect(draws=DRAWS), seed=0)
+    _check_nist(
+        result,
+        {"b1": (72.462237576, 1.7340283401), "b3": (0.067359200066, 0.0034465663377)},
+        {"b1": (68.83, 77.15), "b3": (0.05962, 0.07598)},
+    )
+
+
+def test_a_strongly_curved_model_needs_its_weights():
+    """The means (k, k^2) bend within one standard error; the exact density of k is L |J|, by quadrature."""
+    x, y, sd, draws = np.array([0.0, 1.0]), np.array([0.6, 1.3]), 0.3, 20_000
+    problem = fd.Problem(
+        equation=None,
+        domain=fd.Box(x=(0, 1)),
+        unknowns={"k": fd.Real(1.0)},
+        observations=[fd.Observed("u", x, y, fd.Gaussian(sd=sd))],
+        network=fd.MLP((1,)),
+        constraint=lambda u, x, p: (1 - x) * p["k"] + x * p["k"] ** 2 + 0.0 * u,
+    )
+    result = fd.fit(problem, fd.EFIDirect(draws=draws), seed=0)
+    k = np.linspace(-1.5, 4.0, 20_001)
+    misfit = ((y[0] - k) / sd) ** 2 + ((y[1] - k**2) / sd) ** 2
+    density = np.exp(-0.5 * misfit) * np.sqrt(1 + 4 * k**2)
+    cumulative = np.cumsum(density) / density.sum()
+    facts = result.facts
+    assert facts["failed draws"] < 0.01
+    assert facts["effective draws"] > 0.9 * draws
+    # without the weights the distance is .020
+    distance = stats.kstest(result.draws["k"].values.ravel(), lambda v: np.interp(v, k, cumulative)).statistic
+    assert distance < 1.63 / np.sqrt(draws)
+
+
+def test_an_unknown_that_the_data_do_not_inform_is_named():
+    t = np.linspace(0, 1, 6)
+    problem = fd.Problem(
+        equation=lambda u, t, p: fd.derivative(u, t) + p["k"] * u(t) + 0.0 * p["idle"],
+        domain=fd.Box(t=(0, 1)),
+        unknowns={"k": fd.Positive(1.5), "idle": fd.Real(1.0)},
+        observations=[fd.Observed("u", t, np.exp(-t), fd.Gaussian(sd=0.05)), fd.Observed("u", 0.0, 1.0)],
+        network=fd.MLP((12,)),
+    )
+    diagnosis = fd.fit(problem, fd.EFIDirect(draws=200), seed=0).diagnose()
+    assert diagnosis.verdict == "do not trust"
+    assert any("idle" in reason for reason in diagnosis.reasons)
+
+
+def test_problems_that_it_cannot_serve_are_told_so():
+    exact = fd.Problem(equation=None, domain=fd.Box(t=(0, 1)), observations=[fd.Observed("u", [0.0], [1.0])])
+    with pytest.raises(ValueError, match="all observations are exact"):
+        fd.fit(exact, fd.EFIDirect())
+    two = exact.replace(
+        outputs=("u", "v"),
+        observations=[fd.Observed("u", [0.0, 1.0], [1.0, 2.0], fd.Gaussian()), fd.Observed("v", [0.0], [1.0], fd.Gaussian(sd=1.0))],
+    )
+    with pytest.raises(ValueError, match="no exact pivot"):
+        fd.fit(two, fd.EFIDirect())
+    assert fd.catalogue.default_method(two).name == "pinn"
+    assert fd.catalogue.default_method(poisson()).name == "efi-direct"
+    assert jnp.ones(1).dtype == jnp.float32  # nothing here switched float64 on for others
