@@ -62,6 +62,9 @@ def run(
         options, settings = _split(set_ or [], known)
         posed = _problem(problem, options)
         name = method or catalogue.default_method(posed).name
+        others = [n for n in known if settings[n] != settings[name] and n != name and settings[n]]
+        if others:
+            raise ValueError(f"--set {others[0]}.{next(iter(settings[others[0]]))}=...: the method is '{name}'; give --method {others[0]}")
         chosen = catalogue.method(name, **settings[name])
     except (ValueError, TypeError, KeyError, OSError) as error:
         _fail(error)
