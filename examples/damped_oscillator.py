@@ -58,5 +58,5 @@ problem = fd.Problem(
 
 
 if __name__ == "__main__":
-    result = fd.fit(problem, fd.PINN(), seed=0)
+    result = fd.fit(problem, seed=0)
     print(result)

@@ -89,7 +89,7 @@ class Runner:
         Raises:
             Interrupted: after Ctrl-C, with the last chunk stored.
         """
-        data = {name: jnp.asarray(y) for name, y in data.items()}
+        data = jax.device_put({name: np.asarray(y) for name, y in data.items()})
         lanes = len(next(iter(data.values()))), self.method.chains
         keys = self._keys(np.asarray(seed), first + np.arange(lanes[0]), np.arange(lanes[1]))
         before = dict(self._seconds)

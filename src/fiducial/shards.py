@@ -102,10 +102,10 @@ class Bench:
         return {name: measures(values[name], truth[name], self.level) for name in truth}
 
     def _judge(self, answer: Answer) -> dict[str, np.ndarray]:
-        arrays = {f"{name}.estimate": np.asarray(v) for name, v in self._values(jnp.asarray(answer.estimate)).items()}
+        arrays = {f"{name}.estimate": np.asarray(v) for name, v in self._values(answer.estimate).items()}
         if answer.draws is not None:
             sets, chains, number, p = answer.draws.shape
-            judged = self._judge_draws(jnp.asarray(answer.draws.reshape(sets, chains * number, p)), self.truth)
+            judged = self._judge_draws(answer.draws.reshape(sets, chains * number, p), self.truth)
             arrays.update({f"{name}.{what}": np.asarray(v) for name, m in judged.items() for what, v in m._asdict().items()})
         return arrays
 
