@@ -42,7 +42,7 @@ class Bench:
             self._seconds = self.simulator.seconds
             self.truth = self._truth()
             self._judge_draws = Compiled(lambda draws, truth: jax.lax.map(lambda d: self._one(d, truth), draws), self._seconds)
-            self._values = Compiled(jax.vmap(self._quantities), self._seconds)
+            self._values = Compiled(jax.vmap(self._quantities), self._seconds, cheap=True)
 
     def shard(self, first: int, count: int, size: int) -> dict[str, np.ndarray]:
         """Results for data sets ``first`` to ``first + count``, in a batch padded to ``size``.
