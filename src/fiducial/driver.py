@@ -89,10 +89,10 @@ class Runner:
         Raises:
             Interrupted: after Ctrl-C, with the last chunk stored.
         """
+        before = dict(self._seconds)
         data = jax.device_put({name: np.asarray(y) for name, y in data.items()})
         lanes = len(next(iter(data.values()))), self.method.chains
         keys = self._keys(np.asarray(seed), first + np.arange(lanes[0]), np.arange(lanes[1]))
-        before = dict(self._seconds)
         where = _Position(0, 0, 0, None, np.full(lanes, Status.RUNNING.value), np.zeros(lanes, bool), [[] for _ in self._programs])
         if checkpoint is not None:
             identity = _identity(self.model, self.method, data, seed, first)
