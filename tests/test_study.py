@@ -52,13 +52,13 @@ def test_widths_and_scores_match_their_closed_forms(large):
 
 @pytest.mark.parametrize("level", [0.8, 0.5])
 def test_other_levels(level):
-    row = fd.study(poisson_line(), [Exact()], replicates=4000, seed=12, points=POINTS, shard=2000, level=level).rows[0]
+    row = fd.study(poisson_line(), [Exact()], replicates=2000, seed=12, points=POINTS, shard=2000, level=level).rows[0]
     assert abs(row["coverage"] - level) < 2.5 * row["coverage_se"]
     assert row["width_ratio"] == pytest.approx(1, rel=0.01)
 
 
 def test_bands_ten_percent_too_narrow_are_flagged():
-    found = fd.study(poisson_line(), [Exact(narrow=0.9)], replicates=4000, seed=13, points=POINTS, shard=2000)
+    found = fd.study(poisson_line(), [Exact(narrow=0.9)], replicates=2000, seed=13, points=POINTS, shard=2000)
     assert len(found.warnings) == 1
     assert "too narrow" in found.warnings[0]
 
