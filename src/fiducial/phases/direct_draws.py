@@ -52,7 +52,6 @@ class DirectDraws(AbstractPhase):
         block: draws in a block.
         chord_steps: steps towards the target with the tangent of the fit.
         newton_steps: at most so many more with the tangent where the draw is, for draws that are not there yet.
-        correct: whether to reach the target with the nonlinear model (False: the linearised answer) and weight.
 
     Reference:
         Bardsley, Solonen, Haario, Laine (2014), Randomize-then-optimize, SIAM J. Sci. Comput. 36, A1895.
@@ -62,7 +61,6 @@ class DirectDraws(AbstractPhase):
     block: int = 50
     chord_steps: int = 2
     newton_steps: int = 10
-    correct: bool = True
     name: ClassVar[str] = "draw"
 
     @property
@@ -97,19 +95,16 @@ class DirectDraws(AbstractPhase):
 
         target = _Target(model, fit, -size * inside)
         theta = fit.theta + fit.along @ target.goal
-        miss, log_weight = jnp.asarray(0.0), jnp.asarray(0.0)
-        if self.correct:
-            for _ in range(self.chord_steps):
-                theta = target.chord(theta)
-            # far draws of a curved model need the tangent where they are; the loop ends at once for all others
-            start = theta, target.miss(theta), jnp.asarray(0)
-            theta, _, _ = jax.lax.while_loop(lambda c: (c[1] > _CLOSE) & (c[2] < self.newton_steps), target.newton, start)
-            view = target.view(theta)
-            miss = target.miss_of(view)
-            log_weight, size = _weigh(model, data, fit, theta, view, size, rss, unknown_size)
+        for _ in range(self.chord_steps):
+            theta = target.chord(theta)
+        # far draws of a curved model need the tangent where they are; the loop ends at once for all others
+        start = theta, target.miss(theta), jnp.asarray(0)
+        theta, _, _ = jax.lax.while_loop(lambda c: (c[1] > _CLOSE) & (c[2] < self.newton_steps), target.newton, start)
+        view = target.view(theta)
+        log_weight, size = _weigh(model, data, fit, theta, view, size, rss, unknown_size)
         if unknown_size:
             theta = model.with_noise(theta, jax.tree.map(lambda s: s * size, noise))
-        return Draws(theta, log_weight, miss, model.errors(theta, data))
+        return Draws(theta, log_weight, target.miss_of(view), model.errors(theta, data))
 
 
 class _View(NamedTuple):
