@@ -71,8 +71,8 @@ def made_up(problem: fd.Problem, *, chains: int = 2, draws: int | None = 50, see
         random = np.random.default_rng(seed)
         theta = None if draws is None else centre + 0.3 * random.standard_normal((1, chains, draws, model.size))
         noisy = {g.name: random.standard_normal((1, chains, draws or 1, g.y.size)) for g in problem.groups if not g.exact}
-        answer = Answer(centre[None], theta, noisy if errors and draws is not None else None)
+        answer = Answer(centre[None], None if theta is None else {"theta": theta, "errors": noisy if errors else {}})
         status = np.full((1, chains), Status.FINISHED.value)
-        outcome = Outcome(None, status, {"lm": {"loss": random.random((1, chains, 7))}}, {})
+        outcome = Outcome(None, status, {"lm": {"loss": random.random((1, chains, 7))}}, {}, {})
         method = fd.PINN(chains=chains) if draws is None else Drawn(chains=chains)
         return Result.build(model, method, answer, Run(outcome, {"compile": 1.5, "run": 0.25}), seed=seed)

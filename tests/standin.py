@@ -10,10 +10,12 @@ from typing import Any, ClassVar, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 import fiducial as fd
-from fiducial.method import AbstractMethod, AbstractPhase, Answer
-from fiducial.problems.poisson import poisson, solution
+from fiducial.method import AbstractMethod, AbstractPhase, Answer, Drawn
+from fiducial.problems._poisson import solution
+from fiducial.problems.poisson import poisson
 
 
 class Line(eqx.Module):
@@ -64,7 +66,7 @@ class _Draw(AbstractPhase):
         return _State(jnp.where(y[0] > self.breaks_above, jnp.nan, theta)), {"loss": jnp.zeros(())}
 
     def draw(self, state):
-        return state.theta
+        return Drawn(state.theta[None], {})
 
 
 class Exact(AbstractMethod):
@@ -81,8 +83,7 @@ class Exact(AbstractMethod):
         return (_Draw(self.draws, self.narrow, self.breaks_above),)
 
     def collect(self, model, data, outcome):
-        draws = outcome.draws["draw"]
-        return Answer(estimate=draws.mean(axis=(1, 2)), draws=draws)
+        return Answer(estimate=np.asarray(outcome.state.theta[:, 0]), draws=outcome.draws["draw"])
 
     def lane_bytes(self, model):
         return self.draws * 2000

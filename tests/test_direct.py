@@ -9,7 +9,8 @@ from scipy import stats
 from scipy.optimize import curve_fit
 
 import fiducial as fd
-from fiducial.problems.poisson import poisson, solution
+from fiducial.problems._poisson import solution
+from fiducial.problems.poisson import poisson
 
 DRAWS = 4000
 X = np.linspace(-0.7, 0.7, 15)

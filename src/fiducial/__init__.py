@@ -8,6 +8,8 @@ from .field import Field
 from .fit import fit
 from .method import AbstractMethod, AbstractPhase
 from .methods.efi_direct import EFIDirect
+from .methods.efi_gn import EFIGN
+from .methods.efi_linear import EFILinear
 from .methods.pinn import PINN
 from .networks import MLP
 from .noise.gaussian import Gaussian
@@ -24,6 +26,7 @@ from .unknowns import Interval, Positive, Real
 __version__ = "0.1.0"
 
 __all__ = [
+    "EFIGN",
     "MLP",
     "PINN",
     "AbstractMethod",
@@ -31,6 +34,7 @@ __all__ = [
     "AbstractPhase",
     "Box",
     "EFIDirect",
+    "EFILinear",
     "Field",
     "Gaussian",
     "Interrupted",

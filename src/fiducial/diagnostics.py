@@ -144,24 +144,50 @@ def _misfit(group: Group, seen: dict[str, dict[str, np.ndarray]]) -> list[Check]
 
 
 def _draws(result: "Result") -> list[Check]:
-    """Whether the method's draws solve their equations, and are worth enough independent ones."""
+    """Whether the method's draws solve their equations, are worth enough independent ones, and agree with the linear model."""
     facts = result.facts
     checks = []
     if "failed draws" in facts:
         value = facts["failed draws"]
-        advice = "too many draws did not reach their equations, so the tails are cut; the model is too curved for the data: give more data"
-        checks.append(Check("share of draws that failed", value, 0.01, value <= 0.01, True, advice))
+        advice = "too many draws have no solution, so the tails are cut: the model cannot explain what the errors ask for; give more data"
+        checks.append(Check("share of draws that failed", value, 0.02, value <= 0.02, True, advice))
+    if "inexact draws" in facts:
+        value = facts["inexact draws"]
+        advice = "draws in the tails stay a little off their equations: the model is strongly curved; compare with efi-gn"
+        checks.append(Check("share of draws off their equations", value, 0.02, value <= 0.02, False, advice))
     if "effective draws" in facts:
         short = _LEAST_DRAWS - facts["effective draws"]
-        advice = "the draws are worth too few independent ones for 95 % limits; give more draws"
+        advice = "the draws are worth too few independent ones for 95 % limits; give more draws, or use efi-gn if their weights are uneven"
         checks.append(Check(f"effective draws short of {_LEAST_DRAWS}", max(0.0, short), 0.0, short <= 0, False, advice))
-    if facts.get("weighted") == 0.0:
-        value, advice = (
-            facts["effective parameters"],
-            "the data inform too many directions to correct for curvature; trust it where the model is nearly linear",
-        )
-        checks.append(Check("effective parameters too many to weigh", value, None, False, False, advice))
+    if "R-hat" in facts:
+        value = facts["R-hat"]
+        checks.append(Check("R-hat", value, 1.05, value <= 1.05, True, "the chains do not agree with each other; give more draws or moves"))
+    if "lost moves" in facts:
+        value = facts["lost moves"]
+        advice = "many moves of the chain found no solution, so it may not have been everywhere; give more data, or another network"
+        checks.append(Check("share of moves without a solution", value, 0.05, value <= 0.05, False, advice))
+    if facts.get("followed") == 0.0:
+        advice = "the data inform more directions than the walk follows; use efi-direct"
+        checks.append(Check("effective parameters that are followed", facts["effective parameters"], None, False, True, advice))
+    if "width change at less damping" in facts:
+        value = facts["width change at less damping"]
+        advice = "the widths depend on how firmly the network is held, not on the data alone; measure where the solution is free"
+        checks.append(Check("change of widths with the damping", value, 0.01, value <= 0.01, False, advice))
+    if "difference from efi-linear" in facts:
+        checks.append(_linear(result, facts["difference from efi-linear"]))
     return checks
+
+
+def _linear(result: "Result", value: float) -> Check:
+    """Draws without weights must agree with the linear model; weighted ones may differ, but far from it they want a second opinion."""
+    name = "difference from efi-linear, in standard deviations"
+    if result.method == "efi-linear":
+        return Check(name, value, 0.1, value <= 0.1, True, "the network is not linear as far as the draws go; use efi-direct")
+    if result.facts["weighted"]:
+        advice = "the model bends strongly within its uncertainty: the linearisation is poor; compare with efi-gn"
+        return Check(name, value, 0.5, value <= 0.5, False, advice)
+    advice = "the data inform too many directions to correct for curvature, and there is some; treat the limits as approximate"
+    return Check(name, value, 0.1, value <= 0.1, False, advice)
 
 
 def _identifiable(result: "Result") -> list[Check]:

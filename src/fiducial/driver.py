@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .checkpoint import Checkpoint
-from .method import AbstractMethod, AbstractPhase, Outcome
+from .method import AbstractMethod, AbstractPhase, Keep, Outcome, keep_all
 from .model import Data, Model
 from .program import Compiled, Program
 from .status import Status
@@ -57,12 +57,13 @@ class Runner:
     Arguments:
         model: the problem made computable.
         method: the method.
+        keep: what to keep of each draw; by default what a result is made of.
     """
 
-    def __init__(self, model: Model, method: AbstractMethod):
+    def __init__(self, model: Model, method: AbstractMethod, *, keep: Keep = keep_all):
         self.model, self.method = model, method
         self._seconds = {"compile": 0.0, "run": 0.0}
-        self._programs = [Program(model, phase, self._seconds) for phase in method.phases(model)]
+        self._programs = [Program(model, phase, keep, self._seconds) for phase in method.phases(model)]
         self._keys = Compiled(partial(_phase_keys, phases=len(self._programs)), self._seconds)
 
     def run(
@@ -124,9 +125,10 @@ class Runner:
         ended = np.where(late & (ended != Status.DIVERGED), Status.UNSETTLED.value, ended)
         named = [(p.phase.name, records) for p, records in zip(self._programs, where.records, strict=True) if records]
         trace = {name: _joined([r[0] for r in records]) for name, records in named}
-        draws = {name: _joined([r[1] for r in records]) for name, records in named if records[0][1] is not None}
+        kept = {name: jax.tree.map(_flat, _joined([r[1] for r in records])) for name, records in named if records[0][1] is not None}
+        draws, extra = ({name: parts[i] for name, parts in kept.items()} for i in (0, 1))
         seconds = {k: self._seconds[k] - before[k] for k in before}
-        return Run(Outcome(jax.tree.map(np.asarray, state), ended, trace, draws), seconds)
+        return Run(Outcome(state, ended, trace, draws, extra), seconds)
 
 
 class _Position(NamedTuple):
@@ -163,6 +165,11 @@ def _progress(phase: AbstractPhase, step: int, info: dict[str, np.ndarray], stat
 def _joined(parts: list[Any]) -> Any:
     """Records of successive chunks, joined along time (the third axis)."""
     return jax.tree.map(lambda *xs: np.concatenate(xs, axis=2), *parts)
+
+
+def _flat(records: np.ndarray) -> np.ndarray:
+    """Blocks of draws of successive records, joined into one axis of draws."""
+    return records.reshape(*records.shape[:2], -1, *records.shape[4:])
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Damped Gauss-Newton steps, shared by all methods that fit.
 
 With fewer residual rows than parameters, the usual case for a network, the step is solved in
-the dual form: the m x m matrix ``J J^T + mu I`` is factored instead of the p x p one. All of
-this wants float64: condition numbers reach 1e15.
+the dual form: the m x m matrix ``J J^T + mu I`` is factored instead of the p x p one. Thousands of rows are
+folded first. All of this wants float64: condition numbers reach 1e15.
 """
 
 from collections.abc import Callable
@@ -10,47 +10,82 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
+from .group import Group
 from .model import Data, Model
 
 
 def stack_rows(model: Model, theta: Float[Array, " p"], data: Data, exact_weight: Float[Array, ""]) -> Float[Array, " m"]:
-    """All residual rows, exact groups multiplied by their weight."""
+    """All residual rows, those of exact groups last and multiplied by their weight."""
     rows = model.residuals(theta, data)
-    return jnp.concatenate([rows[g.name] * (exact_weight if g.exact else 1.0) for g in model.groups])
+    return jnp.concatenate([rows[g.name] * (exact_weight if g.exact else 1.0) for g in _noisy_first(model)])
 
 
 def stack_linearisation(
     model: Model, theta: Float[Array, " p"], data: Data, exact_weight: Float[Array, ""]
 ) -> tuple[Float[Array, " m"], Float[Array, "m p"]]:
-    """All residual rows and their (negated) Jacobian, that of the means."""
+    """All residual rows and their (negated) Jacobian, that of the means, in the same order."""
     parts = model.linearise(theta, data)
-    weights = [exact_weight if g.exact else 1.0 for g in model.groups]
-    residual = jnp.concatenate([parts[g.name][0] * w for g, w in zip(model.groups, weights, strict=True)])
-    jacobian = jnp.concatenate([parts[g.name][1] * w for g, w in zip(model.groups, weights, strict=True)])
-    return residual, jacobian
+    weights = [(g.name, exact_weight if g.exact else 1.0) for g in _noisy_first(model)]
+    return tuple(jnp.concatenate([parts[name][i] * w for name, w in weights]) for i in (0, 1))  # type: ignore[return-value]
 
 
-def damped_solver(jacobian: Float[Array, "m p"], damping: Float[Array, ""]) -> Callable[[Float[Array, " m"]], Float[Array, " p"]]:
+def _noisy_first(model: Model) -> list[Group]:
+    return sorted(model.groups, key=lambda g: g.exact)
+
+
+def ridge_solver(jacobian: Float[Array, "m p"], cost: Float[Array, " p"]) -> Callable[[Float[Array, "m *k"]], Float[Array, "p *k"]]:
     """Factor once, then solve for any number of residuals.
 
-    The step for a residual r minimises ``|r - J d|^2 + mu |d|^2``, with ``mu`` relative to the mean
-    of ``diag(J J^T)``. The smaller of the two normal matrices is factored; steps are not finite
-    when that fails for want of damping.
+    The step for a residual r minimises ``|r - J d|^2 + sum(cost d^2)``. The smaller of the two
+    normal matrices is factored, m x m or p x p; steps are not finite when that fails for want of cost.
 
     Example:
-        >>> solve = damped_solver(jnp.array([[2.0, 0.0]]), jnp.asarray(0.0))
+        >>> solve = ridge_solver(jnp.array([[2.0, 0.0]]), jnp.array([4.0, 4.0]))
         >>> solve(jnp.array([1.0])).tolist()
-        [0.5, 0.0]
+        [0.25, 0.0]
     """
     m, p = jacobian.shape
-    mu = damping * jnp.sum(jacobian**2) / m
     if m <= p:
-        dual = jsl.cho_factor(jacobian @ jacobian.T + mu * jnp.eye(m, dtype=jacobian.dtype))
-        return lambda residual: jacobian.T @ jsl.cho_solve(dual, residual)
-    normal = jsl.cho_factor(jacobian.T @ jacobian + mu * jnp.eye(p, dtype=jacobian.dtype))
+        scaled = jacobian / cost
+        dual = jsl.cho_factor(scaled @ jacobian.T + jnp.eye(m, dtype=jacobian.dtype))
+        return lambda residual: scaled.T @ jsl.cho_solve(dual, residual)
+    normal = jsl.cho_factor(jacobian.T @ jacobian + jnp.diag(cost))
     return lambda residual: jsl.cho_solve(normal, jacobian.T @ residual)
+
+
+def damped_solver(jacobian: Float[Array, "m p"], damping: Float[Array, ""]) -> Callable[[Float[Array, "m *k"]], Float[Array, "p *k"]]:
+    """The same with one cost for all parameters, relative to the mean of ``diag(J J^T)``.
+
+    Example:
+        >>> solve = damped_solver(jnp.array([[2.0, 0.0]]), jnp.asarray(1.0))
+        >>> solve(jnp.array([1.0])).tolist()
+        [0.25, 0.0]
+    """
+    m, p = jacobian.shape
+    return ridge_solver(jacobian, jnp.full(p, damping * jnp.sum(jacobian**2) / m))
+
+
+def fold(rows: Float[Array, "m *k"], most: int, key: PRNGKeyArray) -> Float[Array, "n *k"]:
+    """Random signed sums of rows, so that no more than ``most`` are left.
+
+    Sums of squares, and least-squares solutions that fewer than ``most`` rows would pin down, are kept
+    on average (a count sketch); the cost is that of adding the rows up.
+
+    Example:
+        >>> fold(jnp.ones((3, 2)), 5, jax.random.key(0)).shape
+        (3, 2)
+    """
+    m = len(rows)
+    if m <= most:
+        return rows
+    each = -(-m // most)
+    signs = jax.random.rademacher(key, (m,), rows.dtype)
+    order = jax.random.permutation(jax.random.fold_in(key, 1), m)
+    signed = (rows.T * signs).T[order]
+    padded = jnp.concatenate([signed, jnp.zeros((each * most - m, *rows.shape[1:]), rows.dtype)])
+    return jnp.sum(padded.reshape(each, most, *rows.shape[1:]), axis=0)
 
 
 def curvature(rows: Callable[[Float[Array, " p"]], Float[Array, " m"]], theta: Float[Array, " p"], along: Float[Array, " p"]) -> Float[Array, " m"]:

@@ -7,6 +7,7 @@ compiles it once, and looks after checkpoints, progress and divergence.
 
 import abc
 import dataclasses
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
@@ -19,6 +20,25 @@ from .problem import Problem
 
 State = Any
 Info = dict[str, Array]
+Keep = Callable[[Model, Float[Array, " p"], Data], Any]
+"""What is kept of the parameters of a draw: a function of model, parameters and data."""
+
+
+def keep_all(model: Model, theta: Float[Array, " p"], data: Data) -> dict[str, Any]:
+    """Keep the parameters themselves and the errors that they impute, which is what a result is made of."""
+    return {"theta": theta, "errors": model.errors(theta, data)}
+
+
+class Drawn(NamedTuple):
+    """Draws of one record of a phase.
+
+    Attributes:
+        theta: parameters drawn, of which a ``Keep`` function says what is recorded.
+        extra: further numbers of each draw by name, recorded as they are.
+    """
+
+    theta: Float[Array, "block p"]
+    extra: dict[str, Float[Array, "block *any"]]
 
 
 class AbstractPhase(eqx.Module):
@@ -49,9 +69,10 @@ class AbstractPhase(eqx.Module):
         """Whether running out of steps before ``done`` is worth a warning."""
         return False
 
-    def draw(self, state: State) -> Any:
-        """What to keep of the state as a draw, or None for a phase without draws."""
+    def draw(self, state: State) -> Drawn | None:
+        """The draws that the state holds, or None for a phase without draws."""
         del state
+        return None
 
     @property
     def record_every(self) -> int:
@@ -64,14 +85,13 @@ class Answer(NamedTuple):
 
     Attributes:
         estimate: parameters of the point estimate, (data set, p).
-        draws: parameters drawn, (data set, chain, draw, p), or None.
-        errors: imputed standardised errors by group, (data set, chain, draw, n), or None.
+        draws: what was kept of each draw, a tree with axes (data set, chain, draw) in front, or
+            None. After ``keep_all`` it holds ``theta`` and ``errors``.
         facts: further numbers about the answer by name, (data set,) each, for the diagnosis.
     """
 
     estimate: np.ndarray
-    draws: np.ndarray | None = None
-    errors: dict[str, np.ndarray] | None = None
+    draws: Any = None
     facts: dict[str, np.ndarray] = {}  # noqa: RUF012 - a NamedTuple's default, never changed
 
 
@@ -79,16 +99,18 @@ class Outcome(NamedTuple):
     """What the driver hands back to a method: leading axes are (data set, chain).
 
     Attributes:
-        state: the last state of the last phase.
+        state: the last state of the last phase, still on the device.
         status: a [`Status`][fiducial.status.Status] for each chain.
         trace: by phase the recorded info, time on the third axis.
-        draws: the recorded draws of each phase that keeps any, time on the third axis.
+        draws: for each phase that draws what was kept of each draw, the draw on the third axis.
+        extra: for each such phase the further numbers of each draw, likewise.
     """
 
     state: State
     status: np.ndarray
     trace: dict[str, dict[str, np.ndarray]]
     draws: dict[str, Any]
+    extra: dict[str, dict[str, np.ndarray]]
 
 
 class AbstractMethod(eqx.Module):

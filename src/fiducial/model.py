@@ -5,6 +5,7 @@ unconstrained unknowns and the unconstrained noise parameters. All functions her
 one data set and one ``theta``; batching is the driver's business.
 """
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,8 @@ Data = dict[str, Any]
 """Observed values by group, flat."""
 
 _TRIAL_NETWORKS = 8
+_FREE = 1e4
+"""How far an unknown may move, in its own unconstrained units, before a ridge on the weights would notice."""
 # Inputs are scaled to [-3, 3]: a fresh network with unit-sized weights then bends over the domain.
 # On [-1, 1] it is nearly a straight line, and Adam hardly leaves that.
 _INPUT_REACH = 3.0
@@ -37,12 +40,14 @@ class Model:
 
     Attributes:
         problem: the problem.
+        groups: its groups of observations.
         size: number of parameters in ``theta``.
         scales: for each group the size of its residual for random networks, in its own unit, which
             makes residuals of any unit comparable.
     """
 
     problem: Problem
+    groups: tuple[Group, ...]
     size: int
     scales: dict[str, float]
     _static: Any
@@ -52,13 +57,47 @@ class Model:
     _noise_unknowns: dict[str, dict[str, AbstractUnknown]]
 
     @property
-    def groups(self) -> tuple[Group, ...]:
-        return self.problem.groups
-
-    @property
     def data(self) -> Data:
         """The problem's own observed values."""
         return {g.name: np.asarray(g.y) for g in self.groups}
+
+    def size_unknown(self, group: Group) -> bool:
+        """Whether the size of a group's errors is to be inferred."""
+        return bool(self._noise_unknowns.get(group.name))
+
+    @property
+    def loose(self) -> bool:
+        """Whether a whole function is free: no equation holds exactly, and the network could follow all data."""
+        physics = [g for g in self.groups if g.physics]
+        firm = bool(physics) and all(g.exact for g in physics)
+        return not firm and self.size > sum(len(g.sites) for g in self.groups if not g.exact)
+
+    @property
+    def stretch(self) -> np.ndarray:
+        """How far each parameter may move at a cost of one squared standard error.
+
+        Where a function is free the data do not pin down the network between them, and a ridge
+        does: a change of a weight by one costs as much as one standard error. Fresh weights are of
+        that size, whatever the units of the problem. Unknown constants move freely. Where the
+        equation holds exactly there is no ridge, and this is one everywhere.
+        """
+        free = np.ones(self.size)
+        if self.loose:
+            free[self.size - self._constants :] = _FREE
+        return free
+
+    @property
+    def _constants(self) -> int:
+        return sum(int(u.guess.size) for u in self.problem.unknowns.values())
+
+    def constants(self, columns: Float[Array, "p *columns"]) -> Float[Array, "c *columns"]:
+        """The part of a parameter vector, or of columns like it, that holds the unknown constants, unconstrained."""
+        return columns[self.size - self._constants :]  # a tree is flattened by name: network, noise, unknowns
+
+    def thinned(self, most: int) -> "Model":
+        """The same model with the equation asked at no more than so many points, where it holds exactly."""
+        groups = [_thin(g, most // max(1, sum(g.physics for g in self.groups))) if g.exact and g.physics else g for g in self.groups]
+        return dataclasses.replace(self, groups=tuple(groups))
 
     def init(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, " p"]:
         """A fresh parameter vector: a random network, unknowns at their guesses."""
@@ -197,6 +236,7 @@ def bind(problem: Problem) -> Model:
     box = problem.domain
     model = Model(
         problem=problem,
+        groups=problem.groups,
         size=sum(v.size for v in jax.tree.leaves(template)),
         scales={},
         _static=static,
@@ -215,6 +255,16 @@ def parameter_count(problem: Problem) -> int:
     with jax.enable_x64(True):
         tree = eqx.filter_eval_shape(_tree, problem, noise_unknowns, jax.random.key(0))
     return sum(leaf.size for leaf in jax.tree.leaves(tree))
+
+
+def _thin(group: Group, most: int) -> Group:
+    """An exact group at some of its sites, chosen at random so that no pattern of the points is kept."""
+    if len(group.sites) <= most:
+        return group
+    kept = np.sort(np.random.default_rng(0).choice(len(group.sites), most, replace=False))
+    sites = Points(group.sites.names, group.sites.array[kept])
+    first = np.unique(group.index, return_index=True)[1][kept]
+    return dataclasses.replace(group, points=sites, sites=sites, index=np.arange(most), y=group.y[first], shape=(most,))
 
 
 def _network(problem: Problem, key: PRNGKeyArray) -> Any:

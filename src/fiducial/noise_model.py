@@ -64,6 +64,10 @@ class AbstractNoise(eqx.Module):
     def estimate(self, mean: Float[Array, " n"], y: Float[Array, " n"], points: Points, parameters: NoiseParameters) -> NoiseParameters:
         """Maximum-likelihood values of the unknown parameters given the means."""
 
+    @abc.abstractmethod
+    def resize(self, parameters: NoiseParameters, factor: Float[Array, ""]) -> NoiseParameters:
+        """The unknown parameters for errors larger by a factor."""
+
     def describe(self) -> dict[str, Any]:
         """Settings for the record, as JSON can hold them."""
         return {"noise": type(self).__name__}

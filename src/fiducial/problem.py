@@ -1,5 +1,6 @@
 """The problem: an equation, its domain, the unknown constants, and what was observed."""
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -160,13 +161,13 @@ class Problem:
         known = {g.name for g in self.groups}
         if set(values) - known:
             raise ValueError(f"no group called {', '.join(sorted(set(values) - known))}; the groups are {', '.join(sorted(known))}")
-        copy = self.replace()
         changed = []
-        for group in copy.groups:
+        for group in self.groups:
             y = np.asarray(values.get(group.name, group.y), dtype=float).reshape(-1)
             if y.shape != group.y.shape:
                 raise ValueError(f"group '{group.name}' has {group.y.size} observations, {y.size} values were given")
-            changed.append(Group(**{**group.__dict__, "y": y}))
+            changed.append(dataclasses.replace(group, y=y))
+        copy = self.replace()
         object.__setattr__(copy, "groups", tuple(changed))
         return copy
 

@@ -8,9 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .method import AbstractPhase
+from .method import AbstractPhase, Drawn, Keep
 from .model import Data, Model
 from .status import Status
+
+
+_MOST_RECORDS = 20
+"""Records in a chunk."""
 
 
 class Compiled:
@@ -48,13 +52,15 @@ class Program:
     Arguments:
         model: the problem made computable.
         phase: the phase.
+        keep: what to keep of each draw.
         seconds: where to add up the seconds of compiling and running.
     """
 
-    def __init__(self, model: Model, phase: AbstractPhase, seconds: dict[str, float]):
-        self.model, self.phase = model, phase
+    def __init__(self, model: Model, phase: AbstractPhase, keep: Keep, seconds: dict[str, float]):
+        self.model, self.phase, self.keep = model, phase, keep
         every = phase.record_every
-        self.records_per_chunk = max(1, -(-phase.steps // (20 * every)))
+        # short enough that lanes which are done do not wait for long, and an interrupt is heard
+        self.records_per_chunk = min(_MOST_RECORDS, max(1, -(-phase.steps // (20 * every))))
         self.chunk_steps = every * self.records_per_chunk
         self._start = Compiled(self._batched_init, seconds)
         self._chunk = Compiled(self._batched_chunk, seconds)
@@ -90,10 +96,12 @@ class Program:
 
     def _lane_chunk(self, data: Data, state: Any, status: Any, key: Any, first: Any) -> Any:
         phase = self.phase
+        # traced once, though it is looked at twice
+        step_once = jax.jit(lambda state, progress, key: phase.step(self.model, data, state, progress, key=key))
 
         def one(carry: Any, step: Any) -> Any:
             state, status, info = carry
-            new, new_info = phase.step(self.model, data, state, step / phase.steps, key=jax.random.fold_in(key, step + 1))
+            new, new_info = step_once(state, step / phase.steps, jax.random.fold_in(key, step + 1))
             active = (status == Status.RUNNING.value) & (step < phase.steps)
             finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(new)]))
             keep = active & finite
@@ -106,11 +114,15 @@ class Program:
             every = phase.record_every
             start = first + b * every
             carry = jax.lax.fori_loop(start, start + every, lambda k, c: one(c, k), carry)
-            return carry, (carry[2], phase.draw(carry[0]))
+            drawn = phase.draw(carry[0])
+            return carry, (carry[2], None if drawn is None else self._kept(data, drawn))
 
         empty = jax.tree.map(
             lambda s: jnp.full(s.shape, jnp.nan, s.dtype),
-            jax.eval_shape(lambda s: phase.step(self.model, data, s, jnp.asarray(0.0), key=key)[1], state),
+            jax.eval_shape(step_once, state, first / phase.steps, key)[1],
         )
         (state, status, _), recorded = jax.lax.scan(block, (state, status, empty), jnp.arange(self.records_per_chunk))
         return state, status, recorded
+
+    def _kept(self, data: Data, drawn: Drawn) -> tuple[Any, dict[str, Any]]:
+        return jax.vmap(lambda theta: self.keep(self.model, theta, data))(drawn.theta), drawn.extra

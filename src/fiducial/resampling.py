@@ -14,10 +14,12 @@ class Resampled(NamedTuple):
     Attributes:
         kept: positions of the kept draws, as many as there were.
         effective: effective number of draws before resampling.
+        as_they_are: whether all draws are kept once, in their order.
     """
 
     kept: np.ndarray
     effective: float
+    as_they_are: bool
 
 
 def resample(log_weight: np.ndarray) -> Resampled:
@@ -30,11 +32,11 @@ def resample(log_weight: np.ndarray) -> Resampled:
     n = len(log_weight)
     finite = np.isfinite(log_weight)
     if not finite.any():
-        return Resampled(np.arange(n), 0.0)
+        return Resampled(np.arange(n), 0.0, True)
     weight = np.where(finite, np.exp(log_weight - log_weight[finite].max()), 0.0)
     weight /= weight.sum()
     effective = float(1 / np.sum(weight**2))
     if effective >= _EVEN * n:
-        return Resampled(np.arange(n), effective)
+        return Resampled(np.arange(n), effective, True)
     at = (np.arange(n) + 0.5) / n
-    return Resampled(np.minimum(np.searchsorted(np.cumsum(weight), at), n - 1), effective)
+    return Resampled(np.minimum(np.searchsorted(np.cumsum(weight), at), n - 1), effective, False)

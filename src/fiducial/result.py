@@ -70,11 +70,11 @@ class Result:
             "/estimate": _constants(model, answer.estimate[0][None, None]).isel(chain=0, draw=0, drop=True),
         }
         if answer.draws is not None:
-            nodes["/draws"] = _constants(model, answer.draws[0])
+            nodes["/draws"] = _constants(model, answer.draws["theta"][0])
+            if answer.draws["errors"]:
+                nodes["/errors"] = xr.Dataset({g: (("chain", "draw", f"{g}_observation"), z[0]) for g, z in answer.draws["errors"].items()})
         if answer.facts:
             nodes["/facts"] = xr.Dataset({name: ((), values[0]) for name, values in answer.facts.items()})
-        if answer.errors is not None:
-            nodes["/errors"] = xr.Dataset({g: (("chain", "draw", f"{g}_observation"), z[0]) for g, z in answer.errors.items()})
         for phase, info in finished.outcome.trace.items():
             nodes[f"/trace/{phase}"] = xr.Dataset({name: (("chain", "record"), v[0]) for name, v in info.items()})
         for g in problem.groups:

@@ -13,7 +13,7 @@ from .coordinates import Points
 from .driver import Runner
 from .measures import Measures, measures
 from .method import AbstractMethod, Answer
-from .model import bind
+from .model import Data, Model, bind
 from .problem import Problem
 from .program import Compiled
 from .simulate import Simulator
@@ -37,11 +37,11 @@ class Bench:
         self.problem, self.method, self.points, self.level, self.seed = problem, method, points, level, seed
         with jax.enable_x64(True):
             self.model = bind(problem)
-            self.runner = Runner(self.model, method)
+            self.runner = Runner(self.model, method, keep=self._keep)
             self.simulator = Simulator(problem)
             self._seconds = self.simulator.seconds
             self.truth = self._truth()
-            self._judge_draws = Compiled(lambda draws, truth: jax.lax.map(lambda d: self._one(d, truth), draws), self._seconds)
+            self._judge_draws = Compiled(lambda draws, truth: jax.lax.map(lambda d: self._one(d, truth), draws), self._seconds, cheap=True)
             self._values = Compiled(jax.vmap(self._quantities), self._seconds, cheap=True)
 
     def shard(self, first: int, count: int, size: int) -> dict[str, np.ndarray]:
@@ -61,8 +61,8 @@ class Bench:
             arrays = self._judge(answer)
         usable = np.isin(finished.outcome.status, [s for s in Status if s.usable])
         arrays["status"] = np.where(usable.any(axis=1), finished.outcome.status.min(axis=1), finished.outcome.status.max(axis=1))
-        if answer.errors is not None:
-            arrays.update({f"errors.{group}": z[:, 0, -1] for group, z in answer.errors.items()})
+        if answer.draws is not None:
+            arrays.update({f"errors.{group}": z[:, 0, -1] for group, z in answer.draws["errors"].items()})
         arrays.update(self._exact(data, count))
         kept = {name: np.asarray(values)[:count] for name, values in arrays.items()}
         compiling = finished.seconds["compile"] + self._seconds["compile"] - judging
@@ -97,15 +97,19 @@ class Bench:
         noise = {f"{n}_{g}": v for g, own in self.model.noise(theta).items() for n, v in own.items()}
         return {**outputs, **self.model.unknowns(theta), **noise}
 
-    def _one(self, draws: Any, truth: dict[str, Any]) -> dict[str, Measures]:
-        values = jax.vmap(self._quantities)(draws)
-        return {name: measures(values[name], truth[name], self.level) for name in truth}
+    def _keep(self, model: Model, theta: Any, data: Data) -> dict[str, Any]:
+        """Of a draw only what is judged, which is far less than its parameters."""
+        errors = {group: z.astype(jnp.float32) for group, z in model.errors(theta, data).items()}
+        return {"judged": self._quantities(theta), "errors": errors}
+
+    def _one(self, draws: dict[str, Any], truth: dict[str, Any]) -> dict[str, Measures]:
+        return {name: measures(draws[name], truth[name], self.level) for name in truth}
 
     def _judge(self, answer: Answer) -> dict[str, np.ndarray]:
         arrays = {f"{name}.estimate": np.asarray(v) for name, v in self._values(answer.estimate).items()}
         if answer.draws is not None:
-            sets, chains, number, p = answer.draws.shape
-            judged = self._judge_draws(answer.draws.reshape(sets, chains * number, p), self.truth)
+            pooled = {name: v.reshape(len(v), -1, *v.shape[3:]) for name, v in answer.draws["judged"].items()}
+            judged = self._judge_draws(pooled, self.truth)
             arrays.update({f"{name}.{what}": np.asarray(v) for name, m in judged.items() for what, v in m._asdict().items()})
         return arrays
 

@@ -35,7 +35,7 @@ class PINN(AbstractMethod):
 
     adam_steps: int = 1000
     learning_rate: float = 1e-2
-    lm_steps: int = 600
+    lm_steps: int = 1200
     precision: str = "float32"
     chains: int = 1
     name: ClassVar[str] = "pinn"
@@ -68,4 +68,4 @@ class PINN(AbstractMethod):
         ends = losses.shape[-1] - 1 - np.argmax(finite[..., ::-1], axis=-1)
         last = np.take_along_axis(np.where(finite, losses, np.inf), ends[..., None], axis=-1)[..., 0]
         best = np.lexsort((last, outcome.status != Status.CONVERGED), axis=1)[:, 0]
-        return Answer(estimate=outcome.state.theta[np.arange(len(best)), best])
+        return Answer(estimate=np.asarray(outcome.state.theta)[np.arange(len(best)), best])

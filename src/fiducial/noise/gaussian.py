@@ -113,6 +113,9 @@ class Gaussian(AbstractNoise):
         floor = 1e-6 * jnp.sqrt(jnp.mean((y / self._shape(points)) ** 2)) + jnp.finfo(y.dtype).tiny
         return {"sd": jnp.maximum(jnp.sqrt(jnp.mean(scaled**2)), floor)}
 
+    def resize(self, parameters: NoiseParameters, factor: Array) -> NoiseParameters:
+        return {name: size * factor for name, size in parameters.items()}
+
     def describe(self) -> dict[str, Any]:
         size = None if self._sd is None else self._sd.tolist()
         return {"noise": "Gaussian", "sd": size, "h": self.h is not None}

@@ -6,28 +6,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..linearisation import Linearisation, linearise, split_means
-from ..method import AbstractPhase, Info
+from ..linearisation import Linearisation, collapse, linearise, normal_errors, probe
+from ..manifold import Manifold, View, once, only, rows_of
+from ..method import AbstractPhase, Drawn, Info
 from ..model import Data, Model
 
-_CLOSE = 1e-3
-"""A draw this near its target, in standard errors, needs no further step."""
-
-
-class Draws(NamedTuple):
-    """One block of draws.
-
-    Attributes:
-        theta: parameters, noise sizes included.
-        log_weight: logarithm of the importance weight that corrects for curvature.
-        miss: how far the draw is from solving its equations, in standard errors.
-        errors: the standardised errors that the draw imputes, by group.
-    """
-
-    theta: Float[Array, "block p"]
-    log_weight: Float[Array, " block"]
-    miss: Float[Array, " block"]
-    errors: dict[str, Float[Array, "block n"]]
+_MOST_POINTS = 1000
+"""The equation is asked at no more points than this while drawing; the fit has met all of them."""
+_RESCUE_STEPS = 40
+_LARGEST_MISS = 0.05
+"""How far from its equations a draw may be, in standard errors of the informed directions, to count as solved."""
+_NO_SOLUTION = 1.0
+"""A draw that stays further away has no solution, and no weight; one in between is kept where it came to."""
+_LARGEST_MISS_OF_ONE = 1.0
+"""The same for a free function, in standard errors of a single datum out of many, each of which matters little."""
 
 
 class DirectState(NamedTuple):
@@ -35,7 +27,39 @@ class DirectState(NamedTuple):
 
     theta: Float[Array, " p"]
     fit: Linearisation
-    block: Draws
+    drawn: Drawn
+
+
+class Proposal(NamedTuple):
+    """Coordinates and error sizes before the model's curvature is looked at.
+
+    Attributes:
+        goal: coordinates to go to, in units of the fit's errors.
+        sizes: error size of each group relative to the fit's.
+        log_density: logarithm of the proposal's density.
+        linear_rss: for each group with unknown size the residual sum of squares of a linear model there.
+    """
+
+    goal: Float[Array, " k"]
+    sizes: dict[str, Array]
+    log_density: Array
+    linear_rss: dict[str, Array]
+
+
+class Solved(NamedTuple):
+    """Where a proposal led.
+
+    Attributes:
+        theta: the solution.
+        miss: how far it is from its goal, in standard errors.
+        log_density: of the fiducial distribution there.
+        rss: residual sum of squares of each noisy group.
+    """
+
+    theta: Float[Array, " p"]
+    miss: Array
+    log_density: Array
+    rss: dict[str, Array]
 
 
 class DirectDraws(AbstractPhase):
@@ -43,15 +67,19 @@ class DirectDraws(AbstractPhase):
 
     For errors z the target of the noisy rows is ``y_hat - s P z``, with P the projection onto the
     informed directions, while exact rows keep their values. It is reached from the fit by a few steps
-    with the factorisation of the fit (chord steps). Where an error size is unknown, it is drawn
-    too: ``s = sqrt(RSS / |(I - P) z|^2)``. Curvature makes the draws' density differ from the fiducial
-    one; the weights correct for it.
+    with the factorisation of the fit (chord steps), then with the tangent where the draw is, and for
+    the last few draws of a strongly curved model with Jacobians of their own. Where an error size is unknown, it is drawn
+    too: ``s = sqrt(RSS / |(I - P) z|^2)``; several unknown sizes are drawn each by its own chi-square.
+    Curvature makes the draws' density differ from the fiducial one; the weights correct for it, and
+    for the sizes that have no exact pivot.
 
     Arguments:
         steps: number of blocks of draws.
         block: draws in a block.
-        chord_steps: steps towards the target with the tangent of the fit.
-        newton_steps: at most so many more with the tangent where the draw is, for draws that are not there yet.
+        chord_steps: at most so many steps towards the target with the tangent of the fit.
+        newton_steps: at most so many more with the tangent where the draw is, for draws that are not there
+            yet; and for all draws of a free function.
+        linear: stay on the tangent of the fit: no steps and no weights.
 
     Reference:
         Bardsley, Solonen, Haario, Laine (2014), Randomize-then-optimize, SIAM J. Sci. Comput. 36, A1895.
@@ -59,8 +87,9 @@ class DirectDraws(AbstractPhase):
 
     steps: int
     block: int = 50
-    chord_steps: int = 2
+    chord_steps: int = 6
     newton_steps: int = 10
+    linear: bool = False
     name: ClassVar[str] = "draw"
 
     @property
@@ -69,149 +98,117 @@ class DirectDraws(AbstractPhase):
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> DirectState:
         theta = previous.theta.astype(jnp.float64)
-        fit = linearise(model, theta, data)
-        shapes = jax.eval_shape(jax.vmap(lambda k: self.one(model, data, fit, k)), jax.random.split(key, self.block))
-        return DirectState(theta, fit, jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shapes))
+        fit = linearise(model.thinned(_MOST_POINTS), theta, data)
+        none, probes = jnp.zeros(self.block), jnp.zeros((self.block, fit.probe.size))
+        extra = {"log_weight": none, "miss": none, "failed": none > 0, "probe": probes, "linear_probe": probes}
+        return DirectState(theta, fit, Drawn(jnp.zeros((self.block, theta.size)), extra))
 
     def step(self, model: Model, data: Data, state: DirectState, progress: Array, *, key: PRNGKeyArray) -> tuple[DirectState, Info]:
-        block = jax.vmap(lambda k: self.one(model, data, state.fit, k))(jax.random.split(key, self.block))
-        return state._replace(block=block), {"miss": jnp.max(block.miss), "parameters": jnp.sum(state.fit.informed).astype(jnp.float64)}
+        drawn = self._block(model, data, state.fit, key)
+        info = {"miss": jnp.max(drawn.extra["miss"]), "parameters": jnp.sum(state.fit.share), "sensitivity": state.fit.sensitivity}
+        return state._replace(drawn=drawn), info
 
-    def draw(self, state: DirectState) -> Draws:
-        return state.block
+    def draw(self, state: DirectState) -> Drawn:
+        return state.drawn
 
-    def one(self, model: Model, data: Data, fit: Linearisation, key: PRNGKeyArray) -> Draws:
-        """One draw."""
+    def _block(self, model: Model, data: Data, fit: Linearisation, key: PRNGKeyArray) -> Drawn:
+        model = model.thinned(_MOST_POINTS)
+        manifold = Manifold(model, fit)
+        proposals = jax.vmap(lambda k: propose(model, fit, k))(jax.random.split(key, self.block))
+        solved = jax.vmap(lambda proposal: self._solve(manifold, data, proposal))(proposals)
+        if not self.linear and not self._free(manifold):
+            # one after another: only those that need it pay for it
+            solved = jax.lax.map(lambda one: self._solve_far(manifold, data, *one), (proposals, solved))
+        return jax.vmap(lambda proposal, one: self._finish(manifold, proposal, one))(proposals, solved)
+
+    def _free(self, manifold: Manifold) -> bool:
+        """Whether a function is free, so that there are too many directions to follow and to weigh."""
+        return manifold.model.loose and manifold.fit.noisy.size > manifold.r
+
+    def _solve(self, manifold: Manifold, data: Data, proposal: Proposal) -> Solved:
+        """Go where the proposal points."""
+        fit, zero = manifold.fit, jnp.asarray(0.0)
+        tangent = fit.theta + fit.along @ proposal.goal
+        rss = {name: jnp.sum(e**2) for name, e in fit.errors.items()}
+        if self.linear:
+            return Solved(tangent, zero, proposal.log_density, rss)
+        if self._free(manifold):
+            theta, left = manifold.regress(fit.basis @ proposal.goal, steps=self.newton_steps)
+            return Solved(theta, left * _LARGEST_MISS / _LARGEST_MISS_OF_ONE, proposal.log_density, rss)
+        theta = manifold.reach(tangent, proposal.goal, chord_steps=self.chord_steps, newton_steps=self.newton_steps)
+        return self._look(manifold, data, proposal, theta, manifold.view(theta))
+
+    def _solve_far(self, manifold: Manifold, data: Data, proposal: Proposal, solved: Solved) -> Solved:
+        """Again with Jacobians of its own, where the fit's do not reach."""
+
+        def again(solved: Solved) -> Solved:
+            theta = manifold.rescue(solved.theta, solved.miss, proposal.goal, steps=_RESCUE_STEPS)
+            return self._look(manifold, data, proposal, theta, manifold.fresh_view(theta))
+
+        return once(~(solved.miss <= _LARGEST_MISS), again, solved)
+
+    def _look(self, manifold: Manifold, data: Data, proposal: Proposal, theta: Array, view: View) -> Solved:
+        rss = manifold.sums_of_squares(theta, data)
+        return Solved(theta, manifold.miss(view.noisy, view.exact, proposal.goal), manifold.log_density(view, rss), rss)
+
+    def _finish(self, manifold: Manifold, proposal: Proposal, solved: Solved) -> Drawn:
+        """Weights, error sizes, and what the draws are judged by."""
+        model, fit = manifold.model, manifold.fit
+        # with more informed directions than are followed the draws stay unweighted
+        followed = jnp.sum(manifold.informed) <= manifold.r
+        log_weight = jnp.where(followed & (not self._free(manifold)), solved.log_density - proposal.log_density, 0.0)
+        sizes = proposal.sizes
+        if not self.linear and not self._free(manifold):
+            # a draw's error sizes follow its own residuals, not those of the linear model
+            own = {g: jnp.sqrt(solved.rss[g] / linear) for g, linear in proposal.linear_rss.items()}
+            sizes = {g: s * own.get(g, 1.0) for g, s in sizes.items()}
         noise = model.noise(fit.theta)
-        noisy = [g for g in model.groups if g.noise is not None]
-        z = [jax.random.normal(jax.random.fold_in(key, i), (g.y.size,), jnp.float64) for i, g in enumerate(noisy)]
-        collapsed = jnp.concatenate([_collapse(g, e, noise[g.name]) for g, e in zip(noisy, z, strict=True)])
-        inside = jnp.where(fit.informed, fit.basis.T @ collapsed, 0.0)
-        residual = model.errors(fit.theta, data)
-        rss = sum((jnp.sum(residual[g.name] ** 2) for g in noisy), start=jnp.asarray(0.0))
-        outside = sum((jnp.sum(e**2) for e in z), start=jnp.asarray(0.0)) - jnp.sum(inside**2)
-        unknown_size = any(noise.values())
-        size = jnp.sqrt(rss / outside) if unknown_size else jnp.asarray(1.0)
-
-        target = _Target(model, fit, -size * inside)
-        theta = fit.theta + fit.along @ target.goal
-        for _ in range(self.chord_steps):
-            theta = target.chord(theta)
-        # far draws of a curved model need the tangent where they are; the loop ends at once for all others
-        start = theta, target.miss(theta), jnp.asarray(0)
-        theta, _, _ = jax.lax.while_loop(lambda c: (c[1] > _CLOSE) & (c[2] < self.newton_steps), target.newton, start)
-        view = target.view(theta)
-        log_weight, size = _weigh(model, data, fit, theta, view, size, rss, unknown_size)
-        if unknown_size:
-            theta = model.with_noise(theta, jax.tree.map(lambda s: s * size, noise))
-        return Draws(theta, log_weight, target.miss_of(view), model.errors(theta, data))
+        grown = {g.name: g.noise.resize(noise[g.name], sizes[g.name]) for g in model.groups if g.noise is not None}
+        theta = model.with_noise(solved.theta, grown)
+        probes = {"probe": probe(model, theta), "linear_probe": fit.probe + fit.probe_along @ proposal.goal}
+        failed = ~(jnp.all(jnp.isfinite(theta)) & (solved.miss <= _NO_SOLUTION))
+        return Drawn(theta, {"log_weight": log_weight, "miss": solved.miss, "failed": failed, **probes})
 
 
-class _View(NamedTuple):
-    """The model around one theta: means, and what moving along the informed directions does to them."""
+def propose(model: Model, fit: Linearisation, key: PRNGKeyArray) -> Proposal:
+    """Errors made into coordinates and sizes, as if the model were linear."""
+    z = normal_errors(model, key)
+    shaped = collapse(model, fit.theta, z)
+    informed = fit.share > 0.5
+    rss = {name: jnp.sum(e**2) for name, e in fit.errors.items()}
+    unknown = [g for g in model.groups if model.size_unknown(g)]
+    ones = {g.name: jnp.asarray(1.0) for g in model.groups if not g.exact}
+    inside = jnp.where(fit.share > 0, fit.basis.T @ shaped, 0.0)
+    if not unknown:
+        return Proposal(-inside, ones, -0.5 * jnp.sum(jnp.where(informed, inside, 0.0) ** 2), {})
 
-    noisy: Float[Array, " k"]
-    exact: Float[Array, " e"]
-    moves: Float[Array, "p r"]
-    tangent: Float[Array, "k r"]
-    push: Any
-
-
-class _Target:
-    """Solves for the theta whose noisy rows have moved by ``goal`` along the basis while exact rows have not moved."""
-
-    def __init__(self, model: Model, fit: Linearisation, goal: Float[Array, " k"]):
-        self.model, self.fit, self.goal = model, fit, goal
-        self.r = most_directions(model)
-
-    def _short(self, noisy: Array) -> Array:
-        return jnp.where(self.fit.informed, self.goal - self.fit.basis.T @ (noisy - self.fit.noisy), 0.0)
-
-    def miss(self, theta: Array) -> Array:
-        """How far theta is from the target, in standard errors."""
-        return self._miss(*split_means(self.model, theta, self.fit.theta))
-
-    def miss_of(self, view: _View) -> Array:
-        return self._miss(view.noisy, view.exact)
-
-    def _miss(self, noisy: Array, exact: Array) -> Array:
-        physics = jnp.sqrt(jnp.mean((exact - self.fit.exact) ** 2)) if exact.size else jnp.asarray(0.0)
-        return jnp.maximum(jnp.max(jnp.abs(self._short(noisy))), self.model.precision(self.fit.theta) * physics)
-
-    def chord(self, theta: Array) -> Array:
-        """A step with the factorisation and the tangent of the fit."""
-        fit = self.fit
-        noisy, exact = split_means(self.model, theta, fit.theta)
-        off = exact - fit.exact
-        undone = jnp.where(fit.informed, fit.basis.T @ (fit.side_effect @ off), 0.0)
-        return theta - fit.restore @ off + fit.along @ (self._short(noisy) + undone)
-
-    def view(self, theta: Array) -> _View:
-        """Means and tangent at theta, the tangent by following the fit's moves rather than from a fresh Jacobian."""
-        (noisy, exact), push = jax.linearize(lambda t: split_means(self.model, t, self.fit.theta), theta)
-        follow = jax.vmap(push, in_axes=1, out_axes=1)
-        moves = self.fit.along[:, : self.r]
-        moves = moves - self.fit.restore @ follow(moves)[1]
-        real = self.fit.informed[: self.r]
-        return _View(noisy, exact, jnp.where(real, moves, 0.0), jnp.where(real, follow(moves)[0], 0.0), push)
-
-    def newton(self, carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        """A step with the tangent at theta; it is kept only if it comes closer."""
-        theta, miss, count = carry
-        view = self.view(theta)
-        back = -self.fit.restore @ (view.exact - self.fit.exact)
-        basis = self.fit.basis[:, : self.r]
-        short = self._short(view.noisy + view.push(back)[0])[: self.r]
-        trial = theta + back + view.moves @ jnp.linalg.solve(_only(basis.T @ view.tangent, self.fit.informed[: self.r]), short)
-        closer = self.miss(trial)
-        better = closer < miss
-        return jnp.where(better, trial, theta), jnp.where(better, closer, miss), jnp.where(better, count + 1, 1000)
-
-
-def most_directions(model: Model) -> int:
-    """How many informed directions are followed: what an equation of order three in each output may leave free."""
-    rows = sum(len(g.sites) for g in model.groups if not g.exact)
-    constants = sum(int(u.guess.size) for u in model.problem.unknowns.values())
-    return min(rows, constants + 3 * len(model.problem.outputs))
-
-
-def _collapse(group: Any, z: Array, noise: dict[str, Array]) -> Array:
-    """Errors as the whitened rows see them: replicates averaged, unit variance."""
-    errors = group.noise.push(jnp.zeros_like(z), z, group.points, noise)
-    return group.noise.whiten_data(errors, group.points, group.index, len(group.sites), noise)
-
-
-def _only(matrix: Float[Array, "r r"], real: Array) -> Float[Array, "r r"]:
-    """The block of real directions; the others stand for themselves, so that determinants and solutions leave them out."""
-    return jnp.where(real[:, None] & real, matrix, jnp.eye(len(real), dtype=matrix.dtype))
-
-
-def _weigh(
-    model: Model, data: Data, fit: Linearisation, theta: Array, view: _View, size: Array, rss: Array, unknown_size: bool
-) -> tuple[Array, Array]:
-    """The logarithm of a draw's importance weight, and its error size rescaled to its own residuals.
-
-    With Q the informed directions at the fit, T the tangent at the draw and r the draw's residual, the
-    weight is ``exp(-|(I - Q Q^T) r|^2 / 2) sqrt(det T^T T) / |det Q^T T|`` for known error sizes, and the same
-    idea with the size integrated out otherwise. It is constant for a linear model.
-    """
-    r = most_directions(model)
-    Q, T, real = fit.basis[:, :r], view.tangent, fit.informed[:r]
-    gram = _only(T.T @ T, real)
-    log_turn = jnp.linalg.slogdet(_only(Q.T @ T, real))[1] - 0.5 * jnp.linalg.slogdet(gram)[1]
-    noise = model.noise(fit.theta)
-    targets = [model.targets(g, data[g.name], noise[g.name]) for g in model.groups if not g.exact]
-    off = jnp.concatenate(targets) - view.noisy
-    if not unknown_size:
-        across = jnp.sum(off**2) - jnp.sum(jnp.where(real, Q.T @ off, 0.0) ** 2)
-        log_weight = -0.5 * across - log_turn
+    if len(ones) == 1:  # the exact pivot
+        (name,) = ones
+        free = float(z[name].size) - jnp.sum(fit.share)
+        sizes = {name: jnp.sqrt(rss[name] / (jnp.sum(z[name] ** 2) - jnp.sum(fit.share * inside**2)))}
+        goal = -sizes[name] * inside
+        mean, precision = jnp.zeros_like(goal), jnp.eye(goal.size) / sizes[name] ** 2
+        used = {name: free}
     else:
-        n = sum(g.y.size for g in model.groups if not g.exact)
-        rss_draw = sum((jnp.sum(v**2) for v in model.errors(theta, data).values()), start=jnp.asarray(0.0))
-        shared = T.T @ off
-        inside = shared @ jnp.linalg.solve(gram, shared)
-        spread = rss + jnp.sum(jnp.where(real, Q.T @ (view.noisy - fit.noisy), 0.0) ** 2)
-        log_weight = 0.5 * n * jnp.log(spread / rss_draw) + 0.5 * jnp.log(rss_draw - inside) - log_turn
-        size = size * jnp.sqrt(rss_draw / spread)
-    # with more informed directions than are followed the draws stay unweighted
-    return jnp.where(jnp.sum(fit.informed) <= r, log_weight, 0.0), size
+        sizes, used = dict(ones), {}
+        for i, g in enumerate(unknown):
+            taken = jnp.sum(jnp.where(rows_of(model, g.name)[:, None], fit.basis**2 * fit.share, 0.0))
+            used[g.name] = jnp.maximum(1.0, jnp.round(g.y.size - taken))
+            more = jax.random.normal(jax.random.fold_in(key, 1000 + i), (g.y.size,), jnp.float64)
+            sizes[g.name] = jnp.sqrt(rss[g.name] / jnp.sum(jnp.where(jnp.arange(g.y.size) < used[g.name], more, 0.0) ** 2))
+        weight = sum(jnp.where(rows_of(model, g), 1 / sizes[g], 0.0) for g in sizes)
+        precision = only((fit.basis.T * weight**2) @ fit.basis, informed)
+        mean = jnp.linalg.solve(precision, jnp.where(informed, fit.basis.T @ (weight**2 * fit.residual), 0.0))
+        goal = mean - jnp.linalg.solve(precision, jnp.where(informed, fit.basis.T @ (weight * shaped), 0.0))
+        goal = jnp.where(fit.share > 0, goal, 0.0)
+    off = jnp.where(informed, goal - mean, 0.0)
+    log_density = 0.5 * jnp.linalg.slogdet(only(precision, informed))[1] - 0.5 * off @ precision @ off
+    linear = {}
+    moved = fit.basis @ jnp.where(informed, goal, 0.0)
+    for g in unknown:
+        own, n, size = rows_of(model, g.name), g.y.size, sizes[g.name]
+        linear[g.name] = rss[g.name] + jnp.sum(jnp.where(own, moved**2 - 2 * fit.residual * moved, 0.0))
+        # the size's own density, against the one that it has in the fiducial distribution given the coordinates
+        log_density += -(used[g.name] + 1) * jnp.log(size) - 0.5 * rss[g.name] / size**2
+        log_density -= 0.5 * n * jnp.log(linear[g.name]) - (n + 1) * jnp.log(size) - 0.5 * linear[g.name] / size**2
+    return Proposal(goal, sizes, log_density, linear)

@@ -2,15 +2,26 @@
 
 from typing import Any, ClassVar, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..least_squares import curvature, damped_solver, stack_linearisation, stack_rows
+from ..least_squares import curvature, fold, ridge_solver, stack_linearisation, stack_rows
 from ..method import AbstractPhase, Info
 from ..model import Data, Model
 
 _LARGEST_DAMPING = 1e6
 _SMALLEST_DAMPING = 1e-14
+_MOST_ROWS = 1000
+"""More exact rows than this are folded into so many before a step is solved for."""
+_QUIET = 3
+"""So many settled steps in a row end the phase."""
+_PATIENCE = 200
+"""A start is given at least so many steps."""
+_MOST_TIGHT = 100.0
+"""Where data and physics pull at each other, the weight may grow so much beyond its usual end."""
+_LOOSE_START = 0.1
+"""Weight of exact rows at the start, relative to the precision of the data."""
 
 
 class LMState(NamedTuple):
@@ -18,36 +29,53 @@ class LMState(NamedTuple):
 
     Attributes:
         theta: the parameters.
+        origin: where this start began; the ridge of a free function pulls towards it.
         damping: relative to the mean squared row of the Jacobian.
         growth: factor for the damping after the next failure.
         weight: present weight of exact groups.
         misfit: sum of squares of the data rows.
         quiet: for how many steps the fit has been good enough and still.
+        age: steps since this start.
+        start: number of this start.
+        best: parameters of the best start before this one.
+        best_cost: its cost.
     """
 
     theta: Float[Array, " p"]
+    origin: Float[Array, " p"]
     damping: Float[Array, ""]
     growth: Float[Array, ""]
     weight: Float[Array, ""]
     misfit: Float[Array, ""]
     quiet: Int[Array, ""]
+    age: Int[Array, ""]
+    start: Int[Array, ""]
+    best: Float[Array, " p"]
+    best_cost: Float[Array, ""]
 
 
 class LevenbergMarquardt(AbstractPhase):
     """Damped Gauss-Newton on all residual rows in float64, with continuation in the physics weight.
 
-    Exact groups enter as rows divided by their own scale and multiplied by a weight. It starts at
-    the *precision* of the data (their size in standard errors), so that neither drowns the other,
-    and grows tenfold whenever the fit has settled or the physics costs next to nothing, to
-    ``tightness`` times that; a cold start with the full weight sticks in false solutions of inverse
-    problems. The phase is done when the data misfit has settled and the weighted physics rows cost
-    less than ``slack``.
+    Exact groups enter as rows divided by their own scale and multiplied by a weight. It starts at a
+    tenth of the *precision* of the data (their size in standard errors), so that the data lead, and
+    grows tenfold whenever the fit has settled or the physics costs next to nothing, to ``tightness``
+    times the precision, and further where data and physics still pull at each other; a start with more weight sticks in false solutions of inverse problems. The
+    phase is done when the data misfit has settled and the weighted physics rows cost less than ``slack``.
 
     Steps follow the curvature of the model (geodesic acceleration), which on networks saves two
-    steps in three and reaches residuals a hundred times smaller.
+    steps in three and reaches residuals a hundred times smaller. With thousands of exact rows each
+    step is solved for random sums of them, fresh in every step, and judged by all.
+
+    Where a whole function is free (see ``Model.stretch``) a ridge of one pulls weights towards their start.
+
+    A start that gets stuck, takes longer than its share of the steps, or settles where the data are
+    too far from the solution for errors of known size is given up for another random one; if
+    all fail, the best is kept.
 
     Arguments:
-        steps: largest number of steps.
+        steps: largest number of steps, of all starts together.
+        starts: largest number of starts.
         tightness: how firmly exact groups hold at the end.
         slack: what the exact rows may add to the sum of squares, in squared standard errors.
         tolerance: change of the data misfit, relative and in squared standard errors, that counts as settled.
@@ -58,8 +86,9 @@ class LevenbergMarquardt(AbstractPhase):
     """
 
     steps: int
-    tightness: float = 100.0
-    slack: float = 0.01
+    starts: int = 3
+    tightness: float = 10.0
+    slack: float = 0.02
     tolerance: float = 1e-4
     name: ClassVar[str] = "lm"
 
@@ -73,26 +102,47 @@ class LevenbergMarquardt(AbstractPhase):
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> LMState:
         theta = (model.init(key) if previous is None else previous.theta).astype(jnp.float64)
-        return LMState(theta, jnp.asarray(1e-3), jnp.asarray(2.0), model.precision(theta), jnp.asarray(jnp.finfo(theta.dtype).max), jnp.asarray(0))
+        return self._begin(model, theta, jnp.asarray(0), theta, jnp.asarray(jnp.inf))
+
+    def _begin(self, model: Model, theta: Array, start: Array, best: Array, best_cost: Array) -> LMState:
+        far = jnp.asarray(jnp.finfo(theta.dtype).max)
+        zero = jnp.asarray(0)
+        weight = _LOOSE_START * model.precision(theta)
+        # the cost of no start at all is left finite: a state must be
+        return LMState(theta, theta, jnp.asarray(1.0), jnp.asarray(2.0), weight, far, zero, zero, start, best, jnp.minimum(best_cost, far))
 
     def step(self, model: Model, data: Data, state: LMState, progress: Array, *, key: PRNGKeyArray) -> tuple[LMState, Info]:
         residual, jacobian = stack_linearisation(model, state.theta, data, state.weight)
-        solve = damped_solver(jacobian, state.damping)
-        move = solve(residual)
         before = jnp.sum(residual**2)
-        predicted = before - jnp.sum((residual - jacobian @ move) ** 2)
+        exact_rows = sum(len(g.sites) for g in model.groups if g.exact)
+        noisy_rows = len(residual) - exact_rows
+
+        def folded(rows: Array) -> Array:
+            return jnp.concatenate([rows[:noisy_rows], fold(rows[noisy_rows:], _MOST_ROWS, key)])
+
+        residual, jacobian = folded(residual), folded(jacobian)
+        damping = state.damping * jnp.sum(jacobian**2) / max(1, len(residual))
+        # a ridge of one on every weight where a function is free, none elsewhere
+        ridge = 1 / jnp.asarray(model.stretch) ** 2 if model.loose else jnp.zeros(model.size)
+        cost = damping + ridge
+        solve = ridge_solver(jacobian, cost)
+        gone = state.theta - state.origin
+        pull = ridge / cost * gone
+        move = solve(residual + jacobian @ pull) - pull
+        before += jnp.sum(ridge * gone**2)
+        predicted = jnp.sum(residual**2) - jnp.sum((residual - jacobian @ move) ** 2) - jnp.sum(ridge * move * (move + 2 * gone))
         # Geodesic acceleration: follow the bend of the model along the step, unless the bend rules it.
-        bend = solve(0.5 * curvature(lambda t: stack_rows(model, t, data, state.weight), state.theta, move))
+        bend = solve(folded(0.5 * curvature(lambda t: stack_rows(model, t, data, state.weight), state.theta, move)))
         trial = state.theta + move + jnp.where(jnp.sum(bend**2) < 0.25 * jnp.sum(move**2), bend, 0.0)
         rows = model.residuals(trial, data)
         misfit = _sum_of_squares([rows[g.name] for g in model.groups if not g.exact])
         physics = _sum_of_squares([rows[g.name] for g in model.groups if g.exact])
-        after = misfit + state.weight**2 * physics
+        after = misfit + state.weight**2 * physics + jnp.sum(ridge * (trial - state.origin) ** 2)
         better = after < before  # false for a trial that is not finite
         theta = jnp.where(better, trial, state.theta)
 
         # Nielsen's rule: relax by how well the linear model predicted, tighten ever faster after failures.
-        relaxed = state.damping * jnp.maximum(1 / 5, 1 - (2 * (before - after) / predicted - 1) ** 3)
+        relaxed = state.damping * jnp.maximum(1 / 3, 1 - (2 * (before - after) / predicted - 1) ** 3)
         damping = jnp.clip(jnp.where(better, relaxed, state.damping * state.growth), _SMALLEST_DAMPING, _LARGEST_DAMPING)
         growth = jnp.where(better, 2.0, 2 * state.growth)
         stuck = damping >= _LARGEST_DAMPING
@@ -100,25 +150,49 @@ class LevenbergMarquardt(AbstractPhase):
         still = (before - after < self.tolerance * (1 + after)) & better
         cheap = (state.weight**2 * physics < 0.1) & better
         # Unknown noise sizes follow only once the physics holds: before, a network that interpolates the
-        # data would drive them to zero and lock itself in.
-        holds = (still | cheap) & (state.weight >= 10 * model.precision(theta))
-        theta = jnp.where(holds, model.estimate_noise(theta, data), theta)
+        # data would drive them to zero and lock itself in. Where a function is free it always could.
+        if not model.loose:
+            holds = (still | cheap) & (state.weight >= 0.3 * self.tightness * model.precision(theta))
+            theta = jnp.where(holds, model.estimate_noise(theta, data), theta)
         last = self.tightness * model.precision(theta)
-        tighten = (still | cheap | stuck) & (state.weight < last)
-        weight = jnp.where(tighten, jnp.minimum(10 * state.weight, last), state.weight)
+        paid = state.weight**2 * physics < self.slack
+        flat = (before - after < 0.01 * self.tolerance * (1 + after)) & better
+        early = (still | cheap | stuck) & (state.weight < last)
+        late = ((still & ~cheap) | (flat & ~paid)) & (state.weight >= last) & (state.weight < _MOST_TIGHT * last)
+        tighten = early | late
+        weight = jnp.where(early, jnp.minimum(10 * state.weight, last), jnp.where(late, 10 * state.weight, state.weight))
         # the weight changes what a unit of damping means, so give it room again
         damping = jnp.where(tighten, jnp.clip(damping, 1e-8, 1.0), damping)
 
-        firm = (state.weight**2 * physics < self.slack) & (state.weight >= 0.1 * last)
-        settled = better & firm & (jnp.abs(state.misfit - misfit) < self.tolerance * (1 + misfit))
+        firm = paid & (state.weight >= 0.1 * last)
+        settled = better & firm & (still if model.loose else jnp.abs(state.misfit - misfit) < self.tolerance * (1 + misfit))
         quiet = jnp.where(settled, state.quiet + 1, jnp.where(better, 0, state.quiet))
-        exact_rows = sum(len(g.sites) for g in model.groups if g.exact)
+        misfit = jnp.where(better, misfit, state.misfit)
         shown = {"loss": after, "misfit": misfit, "physics": jnp.sqrt(physics / max(1, exact_rows))}
         info = {**{k: jnp.where(better, v, jnp.nan) for k, v in shown.items()}, "weight": state.weight, "damping": state.damping}
-        return LMState(theta, damping, growth, weight, jnp.where(better, misfit, state.misfit), quiet), info
+        new = LMState(theta, state.origin, damping, growth, weight, misfit, quiet, state.age + 1, state.start, state.best, state.best_cost)
+        return self._judge(model, data, new, stuck & (weight >= last), key), info
+
+    def _judge(self, model: Model, data: Data, state: LMState, stuck: Array, key: PRNGKeyArray) -> LMState:
+        """Give a failed start up for another, or for the best of all."""
+        known = [g for g in model.groups if not g.exact and not model.size_unknown(g)]
+        rows = model.residuals(state.theta, data)
+        count = sum(len(g.sites) for g in known)
+        implausible = _sum_of_squares([rows[g.name] for g in known]) > count + 6 * jnp.sqrt(2.0 * count) + 10
+        patience = max(_PATIENCE, self.steps // self.starts)
+        failed = stuck | ((state.quiet >= _QUIET) & implausible) | ((state.age >= patience) & (state.quiet < _QUIET))
+        physics = _sum_of_squares([rows[g.name] for g in model.groups if g.exact])
+        sizes = sum((g.y.size * jnp.sum(jnp.log(v)) for g in model.groups for v in model.noise(state.theta).get(g.name, {}).values()), start=jnp.asarray(0.0))
+        cost = state.misfit + (self.tightness * model.precision(state.theta)) ** 2 * physics + 2 * sizes
+        best = jnp.where(cost < state.best_cost, state.theta, state.best)
+        more = failed & (state.start < self.starts - 1)
+        fresh = model.init(jax.random.fold_in(key, 1))
+        again = self._begin(model, fresh, state.start + 1, best, jnp.minimum(cost, state.best_cost))
+        given_up = state._replace(theta=jnp.where(failed, best, state.theta), quiet=jnp.where(failed, jnp.maximum(state.quiet, stuck * _QUIET), state.quiet))
+        return jax.tree.map(lambda a, b: jnp.where(more, a, b), again, given_up)
 
     def done(self, state: LMState) -> Bool[Array, ""]:
-        return state.quiet >= 3
+        return state.quiet >= _QUIET
 
 
 def _sum_of_squares(rows: list[Array]) -> Array:

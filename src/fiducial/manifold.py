@@ -1,0 +1,246 @@
+"""The solutions near a fit: those that keep the exact rows, told apart by coordinates.
+
+The coordinates of a solution say how far its noisy rows have moved from those of the fit along each
+of the informed directions. They are what the errors of the data act on, so a solution is found for
+given coordinates, never for given weights of the network.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from .least_squares import curvature, damped_solver, ridge_solver
+from .linearisation import CORRECTION, RELEASE, Linearisation, exact_means, most_directions, noisy_means
+from .model import Data, Model
+
+_CLOSE = 1e-3
+"""A solution this near its goal, in standard errors, needs no further step."""
+_LEAST_DAMPING = 1e-12
+
+
+class View(NamedTuple):
+    """The model around one theta: means, and what moving along the informed directions does to them."""
+
+    noisy: Float[Array, " k"]
+    exact: Float[Array, " e"]
+    moves: Float[Array, "p r"]
+    tangent: Float[Array, "k r"]
+
+
+class Manifold:
+    """Solutions around a fit.
+
+    Arguments:
+        model: the problem made computable.
+        fit: the fit, linearised.
+    """
+
+    def __init__(self, model: Model, fit: Linearisation):
+        self.model, self.fit = model, fit
+        self.r = most_directions(model)
+        self.informed = fit.share > 0.5
+        self.real = self.informed[: self.r]
+
+    def coordinates(self, noisy: Float[Array, " k"]) -> Float[Array, " k"]:
+        """Of a solution with these means."""
+        return jnp.where(self.fit.share > 0, self.fit.basis.T @ (noisy - self.fit.noisy), 0.0)
+
+    def miss(self, noisy: Float[Array, " k"], exact: Float[Array, " e"], goal: Float[Array, " k"]) -> Float[Array, ""]:
+        """How far a solution is from its goal and from the exact rows, in standard errors."""
+        physics = jnp.sqrt(jnp.mean((exact - self.fit.exact) ** 2)) if exact.size else jnp.asarray(0.0)
+        short = jnp.max(jnp.abs(self.fit.share * (goal - self.coordinates(noisy))))
+        return jnp.maximum(short, self.model.precision(self.fit.theta) * physics)
+
+    def reach(self, theta: Float[Array, " p"], goal: Float[Array, " k"], *, chord_steps: int, newton_steps: int) -> Float[Array, " p"]:
+        """Go from theta to the solution with the coordinates ``goal``.
+
+        Chord steps use the factorisation of the fit and cost one evaluation each; for what they
+        leave there are Newton steps with the tangent where the solution is. Both stop when they
+        are close or no longer come closer.
+        """
+
+        def evaluate(theta: Array) -> tuple[Array, Array, Array]:
+            noisy, exact = noisy_means(self.model, theta, self.fit.theta), exact_means(self.model, theta)
+            return noisy, exact, self.miss(noisy, exact, goal)
+
+        def chord(carry: tuple[Array, Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array, Array]:
+            theta, noisy, exact, miss, count = carry
+            off = exact - self.fit.exact
+            undone = self.fit.basis.T @ (self.fit.side_effect @ off)
+            trial = theta - self.fit.restore @ off + self.fit.along @ (goal - self.coordinates(noisy) + undone)
+            noisy, exact, closer = evaluate(trial)
+            better = closer < miss
+            return jnp.where(better, trial, theta), noisy, exact, jnp.where(better, closer, miss), jnp.where(better, count + 1, chord_steps)
+
+        def newton(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            theta, miss, count = carry
+            view = self.view(theta)
+            back = -self.fit.restore @ (view.exact - self.fit.exact)
+            shifted = view.noisy + jax.jvp(lambda t: noisy_means(self.model, t, self.fit.theta), (theta,), (back,))[1]
+            short = (goal - self.coordinates(shifted))[: self.r]
+            turn = only(self.fit.basis[:, : self.r].T @ view.tangent, self.real)
+            trial = theta + back + view.moves @ jnp.linalg.solve(turn, jnp.where(self.real, short, 0.0))
+            closer = evaluate(trial)[2]
+            better = closer < miss
+            return jnp.where(better, trial, theta), jnp.where(better, closer, miss), jnp.where(better, count + 1, newton_steps)
+
+        start = theta, *evaluate(theta), jnp.asarray(0)
+        theta, _, _, miss, _ = jax.lax.while_loop(lambda c: (c[3] > _CLOSE) & (c[4] < chord_steps), chord, start)
+        if newton_steps:
+            theta, _, _ = jax.lax.while_loop(lambda c: (c[1] > _CLOSE) & (c[2] < newton_steps), newton, (theta, miss, jnp.asarray(0)))
+        return theta
+
+    def rescue(self, theta: Float[Array, " p"], miss: Float[Array, ""], goal: Float[Array, " k"], *, steps: int) -> Float[Array, " p"]:
+        """The same as ``reach`` for a far goal, from where that failed, with a Jacobian of its own in each step, which is dear."""
+        model, fit = self.model, self.fit
+        heavy = model.precision(fit.theta)
+
+        def rows(theta: Array) -> Array:
+            short = jnp.where(self.informed, goal - self.coordinates(noisy_means(model, theta, fit.theta)), 0.0)
+            return jnp.concatenate([short, heavy * (fit.exact - exact_means(model, theta))])
+
+        def slope(theta: Array) -> Array:
+            noisy, exact = self._jacobians(theta)
+            return jnp.concatenate([jnp.where(self.informed[:, None], fit.basis.T @ noisy, 0.0), heavy * exact])
+
+        start = jnp.where(miss < jnp.max(jnp.abs(goal)), theta, fit.theta)
+        none = jnp.zeros(model.size)
+        return _climb(rows, slope, start, ridge=none, origin=start, steps=steps, close=10 * _CLOSE, accelerate=False)[0]
+
+    def regress(self, target: Float[Array, " k"], *, steps: int) -> tuple[Float[Array, " p"], Float[Array, ""]]:
+        """Fit again, with the ridge, to data that lie by ``target`` off those of the fit; for free functions.
+
+        Returns:
+            The parameters, and how far the last step would still have moved a datum, in standard errors.
+        """
+        model, fit = self.model, self.fit
+        heavy = 10 * model.precision(fit.theta)
+
+        def rows(theta: Array) -> Array:
+            off = target - (noisy_means(model, theta, fit.theta) - fit.noisy)
+            return jnp.concatenate([off, heavy * (fit.exact - exact_means(model, theta))])
+
+        def slope(theta: Array) -> Array:
+            noisy, exact = self._jacobians(theta)
+            return jnp.concatenate([noisy, heavy * exact])
+
+        ridge = 1 / jnp.asarray(model.stretch) ** 2
+        return _climb(rows, slope, fit.theta, ridge=ridge, origin=fit.theta, steps=steps, close=10 * _CLOSE, accelerate=True)
+
+    def _jacobians(self, theta: Float[Array, " p"]) -> tuple[Float[Array, "k p"], Float[Array, "e p"]]:
+        """Of the noisy and of the exact rows, fresh."""
+        model, noise = self.model, self.model.noise(self.fit.theta)
+        parts = [(g.exact, model.whiten(g, model.mean_jacobian(theta, g)[1], noise.get(g.name, {}))) for g in model.groups]
+        none = jnp.zeros((0, model.size), theta.dtype)
+        return tuple(jnp.concatenate([part for e, part in parts if e is exact] or [none]) for exact in (False, True))  # type: ignore[return-value]
+
+    def moved(self, theta: Float[Array, " p"]) -> Linearisation:
+        """The same coordinates with the moves that belong to another theta, from a fresh Jacobian."""
+        Ju, Je = self._jacobians(theta)
+        view = self.fresh_view(theta)
+        turn = only(self.fit.basis[:, : self.r].T @ view.tangent, self.real)
+        local = jnp.where(self.real, view.moves @ jnp.linalg.inv(turn), 0.0)
+        along = jnp.zeros_like(self.fit.along).at[:, : self.r].set(local)
+        restore = self.fit.restore
+        if len(Je):
+            restore = damped_solver(Je, jnp.asarray(CORRECTION * len(Je)))(jnp.eye(len(Je), dtype=theta.dtype))
+        return self.fit._replace(along=along, restore=restore, side_effect=Ju @ restore)
+
+    def fresh_view(self, theta: Float[Array, " p"]) -> View:
+        """Means and tangent at theta from a fresh Jacobian, for solutions far from the fit."""
+        Ju, Je = self._jacobians(theta)
+        moves = jnp.where(self.real, self.fit.along[:, : self.r], 0.0)
+        if len(Je):
+            moves = moves - damped_solver(Je, jnp.asarray(RELEASE * len(Je)))(Je @ moves)
+        return View(noisy_means(self.model, theta, self.fit.theta), exact_means(self.model, theta), moves, Ju @ moves)
+
+    def view(self, theta: Float[Array, " p"]) -> View:
+        """The same, by following the fit's moves rather than from a fresh Jacobian."""
+        noisy, push_noisy = jax.linearize(lambda t: noisy_means(self.model, t, self.fit.theta), theta)
+        exact, push_exact = jax.linearize(lambda t: exact_means(self.model, t), theta)
+        moves = self.fit.along[:, : self.r]
+        moves = moves - self.fit.restore @ jax.vmap(push_exact, in_axes=1, out_axes=1)(moves)
+        moves = jnp.where(self.real, moves, 0.0)
+        return View(noisy, exact, moves, jax.vmap(push_noisy, in_axes=1, out_axes=1)(moves))
+
+    def sums_of_squares(self, theta: Float[Array, " p"], data: Data) -> dict[str, Array]:
+        """Residual sum of squares of each noisy group, in units of the fit's errors."""
+        same = self.model.with_noise(theta, self.model.noise(self.fit.theta))
+        return {name: jnp.sum(z**2) for name, z in self.model.errors(same, data).items()}
+
+    def log_density(self, view: View, rss: dict[str, Array]) -> Array:
+        """Logarithm of the fiducial density of the coordinates, unknown error sizes integrated out.
+
+        It is the likelihood times ``det([F R]^T [F R])^(1/2)``, with F the derivative of the data's
+        means by the coordinates and R a column for each unknown size, the residual of its group.
+        """
+        noisy = [g for g in self.model.groups if not g.exact]
+        unknown = [g for g in noisy if self.model.size_unknown(g)]
+        off = self.fit.residual + self.fit.noisy - view.noisy
+        columns = [jnp.where(rows_of(self.model, g.name), off, 0.0) for g in unknown]
+        T = view.tangent
+        cross = jnp.stack([T.T @ c for c in columns], axis=1) if columns else jnp.zeros((self.r, 0))
+        corner = jnp.diag(jnp.stack([rss[g.name] for g in unknown])) if unknown else jnp.zeros((0, 0))
+        gram = jnp.block([[only(T.T @ T, self.real), cross], [cross.T, corner]])
+        turn = jnp.linalg.slogdet(only(self.fit.basis[:, : self.r].T @ T, self.real))[1]
+        size = sum((0.5 * g.y.size * jnp.log(rss[g.name]) for g in unknown), start=jnp.asarray(0.0))
+        fit = sum((0.5 * rss[g.name] for g in noisy if g not in unknown), start=jnp.asarray(0.0))
+        return 0.5 * jnp.linalg.slogdet(gram)[1] - turn - size - fit
+
+
+def _climb(
+    rows: Callable[[Array], Array],
+    slope: Callable[[Array], Array],
+    theta: Array,
+    *,
+    ridge: Array,
+    origin: Array,
+    steps: int,
+    close: float,
+    accelerate: bool,
+) -> tuple[Array, Array]:
+    """Levenberg-Marquardt until a step would move no row by more than ``close``; also says by how much the last would have."""
+
+    def step(carry: tuple[Array, Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array, Array]:
+        theta, residual, damping, _, count = carry
+        jacobian, gone = slope(theta), theta - origin
+        cost = ridge + damping * jnp.sum(jacobian**2) / len(jacobian)
+        solve, pull = ridge_solver(jacobian, cost), ridge / cost * gone
+        move = solve(residual + jacobian @ pull) - pull
+        trial = theta + move
+        if accelerate:
+            bend = solve(0.5 * curvature(rows, theta, move))
+            trial += jnp.where(jnp.sum(bend**2) < 0.25 * jnp.sum(move**2), bend, 0.0)
+        after = rows(trial)
+        costs = [jnp.sum(r**2) + jnp.sum(ridge * (t - origin) ** 2) for r, t in ((residual, theta), (after, trial))]
+        better = costs[1] < costs[0]
+        damping = jnp.maximum(damping * jnp.where(better, 0.2, 4.0), _LEAST_DAMPING)
+        left = jnp.max(jnp.abs(jacobian @ move))
+        return jnp.where(better, trial, theta), jnp.where(better, after, residual), damping, left, count + 1
+
+    start = theta, rows(theta), jnp.asarray(1e-4), jnp.asarray(jnp.finfo(jnp.float64).max), jnp.asarray(0)
+    theta, _, _, left, _ = jax.lax.while_loop(lambda c: (c[3] > close) & (c[4] < steps), step, start)
+    return theta, left
+
+
+def once(needed: Bool[Array, ""], fn: Callable[[Any], Any], value: Any) -> Any:
+    """``fn(value)`` where it is needed; in a batch it is skipped when none needs it, which ``lax.cond`` does not do.
+
+    Example:
+        >>> int(once(jnp.asarray(True), lambda v: v + 1, jnp.asarray(1)))
+        2
+    """
+    return jax.lax.while_loop(lambda c: c[0], lambda c: (jnp.asarray(False), fn(c[1])), (needed, value))[1]
+
+
+def rows_of(model: Model, group: str) -> Array:
+    """Which of the noisy rows belong to a group."""
+    return jnp.concatenate([jnp.full(len(g.sites), g.name == group) for g in model.groups if not g.exact])
+
+
+def only(matrix: Float[Array, "r r"], real: Array) -> Float[Array, "r r"]:
+    """The block of real directions; the others stand for themselves, so that determinants and solutions leave them out."""
+    return jnp.where(real[:, None] & real, matrix, jnp.eye(len(real), dtype=matrix.dtype))

@@ -1,0 +1,133 @@
+"""A walk on the solutions that the data-generating equations have."""
+
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from ..linearisation import Linearisation, linearise, normal_errors, probe
+from ..manifold import Manifold, once
+from ..method import AbstractPhase, Drawn, Info
+from ..model import Data, Model
+
+_MOST_POINTS = 1000
+_LARGEST_MISS = 0.05
+_WANTED = 0.3
+"""Share of moves to accept, about the best for a random walk in a few dimensions."""
+
+
+class Place(NamedTuple):
+    """Where a chain is.
+
+    Attributes:
+        theta: the solution.
+        goal: its coordinates.
+        log_density: of the fiducial distribution there.
+        rss: residual sum of squares of each noisy group.
+    """
+
+    theta: Float[Array, " p"]
+    goal: Float[Array, " k"]
+    log_density: Array
+    rss: dict[str, Array]
+
+
+class WalkState(NamedTuple):
+    """A chain.
+
+    Attributes:
+        place: where it is.
+        log_length: logarithm of the length of moves.
+        fit: the fit, linearised, with moves that lead to solutions where the chain is.
+        drawn: the place with error sizes of its own, as a draw.
+    """
+
+    place: Place
+    log_length: Array
+    fit: Linearisation
+    drawn: Drawn
+
+
+class ManifoldWalk(AbstractPhase):
+    """A random walk over the solutions, kept on them by Gauss-Newton steps.
+
+    This is the paper's algorithm in the limit that it aims at: the energy is zero, so the errors stay
+    on the manifold on which the equations can be solved, and the parameters follow them exactly.
+    Moves are proposed in the informed coordinates, the solution is tracked from where it is by Gauss-Newton
+    steps, and a move is accepted by the fiducial density there (Metropolis). The factorisation of the
+    fit serves as long as it leads to solutions, and is replaced by one where the chain is when not.
+    Unknown error sizes given the solution are
+    independent chi-squares, and drawn as such.
+
+    Arguments:
+        steps: records, those of the warm-up included.
+        warm_up: records in which the length of moves is adapted.
+        moves: moves for each record.
+    """
+
+    steps: int
+    warm_up: int
+    moves: int = 5
+    name: ClassVar[str] = "draw"
+
+    @property
+    def record_every(self) -> int:
+        return 1
+
+    def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> WalkState:
+        theta = previous.theta.astype(jnp.float64)
+        model = model.thinned(_MOST_POINTS)
+        fit = linearise(model, theta, data)
+        manifold = Manifold(model, fit)
+        rss = manifold.sums_of_squares(theta, data)
+        place = Place(theta, jnp.zeros_like(fit.noisy), manifold.log_density(manifold.view(theta), rss), rss)
+        return WalkState(place, jnp.asarray(0.0), fit, self._drawn(model, place, fit, jnp.asarray(1.0), jnp.asarray(0.0), key))
+
+    def step(self, model: Model, data: Data, state: WalkState, progress: Array, *, key: PRNGKeyArray) -> tuple[WalkState, Info]:
+        model = model.thinned(_MOST_POINTS)
+        manifold = Manifold(model, state.fit)
+        warming = progress * self.steps < self.warm_up
+
+        def move(i: Array, carry: tuple[Place, Array, Array, Array]) -> tuple[Place, Array, Array, Array]:
+            place, log_length, taken, lost = carry
+            towards, chance = jax.random.split(jax.random.fold_in(key, i))
+            length = jnp.exp(log_length) * 2.4 / jnp.sqrt(jnp.maximum(1, jnp.sum(manifold.informed)))
+            change = jnp.where(manifold.informed, length * jax.random.normal(towards, place.goal.shape, jnp.float64), 0.0)
+            goal = place.goal + change
+            theta = manifold.reach(place.theta + state.fit.along @ change, goal, chord_steps=6, newton_steps=0)
+            view = manifold.view(theta)
+            rss = manifold.sums_of_squares(theta, data)
+            there = Place(theta, goal, manifold.log_density(view, rss), rss)
+            solved = manifold.miss(view.noisy, view.exact, goal) <= _LARGEST_MISS
+            accept = solved & (jnp.log(jax.random.uniform(chance, (), jnp.float64)) < there.log_density - place.log_density)
+            place = jax.tree.map(lambda a, b: jnp.where(accept, a, b), there, place)
+            log_length += jnp.where(warming, 0.2 * (accept - _WANTED), 0.0)
+            return place, log_length, taken + accept / self.moves, lost + ~solved / self.moves
+
+        none = jnp.asarray(0.0)
+        place, log_length, taken, lost = jax.lax.fori_loop(0, self.moves, move, (state.place, state.log_length, none, none))
+        # where the moves of the fit no longer lead to solutions, take those that belong here
+        fit = once(lost > 0, lambda _: manifold.moved(place.theta), state.fit)
+        drawn = self._drawn(model, place, fit, taken, lost, jax.random.fold_in(key, self.moves))
+        info = {
+            "accepted": taken,
+            "lost": lost,
+            "length": jnp.exp(log_length),
+            "parameters": jnp.sum(fit.share),
+            "sensitivity": fit.sensitivity,
+        }
+        return WalkState(place, log_length, fit, drawn), info
+
+    def draw(self, state: WalkState) -> Drawn:
+        return state.drawn
+
+    def _drawn(self, model: Model, place: Place, fit: Linearisation, taken: Array, lost: Array, key: PRNGKeyArray) -> Drawn:
+        noise, errors = model.noise(fit.theta), normal_errors(model, key)
+        sized = {}
+        for g in model.groups:
+            if g.noise is not None:
+                factor = jnp.sqrt(place.rss[g.name] / jnp.sum(errors[g.name] ** 2)) if model.size_unknown(g) else jnp.asarray(1.0)
+                sized[g.name] = g.noise.resize(noise[g.name], factor)
+        theta = model.with_noise(place.theta, sized)
+        return Drawn(theta[None], {"probe": probe(model, theta)[None], "accepted": taken[None], "lost": lost[None]})

@@ -1,0 +1,125 @@
+"""What the Poisson problems share: the equation, its true solution, and the exact answer.
+
+All are ``0.01 u'' + k tanh(u) = f`` on [-0.7, 0.7] with ``u = sin(6x)^3``. The solution is pinned
+down by a few numbers: its values at both ends, ``k`` where it is unknown, and the values of f at
+its sensors where those are noisy (f is linear between them). The data are linear in these numbers,
+exactly for ``k = 0`` and to first order around the truth otherwise, so the exact answer is that
+of a linear regression.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from statistics import NormalDist
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from ..operators import derivative
+
+BETA = 0.01
+END = 0.7
+_GRID = 5601
+"""Points of the finite differences; the error is about 1e-6 of the responses."""
+
+
+def solution(x: Array) -> Array:
+    """The true solution, ``sin(6x)^3``."""
+    return jnp.sin(6.0 * x) ** 3
+
+
+def values(x: np.ndarray) -> np.ndarray:
+    """The true solution at sensors."""
+    return np.sin(6.0 * x) ** 3
+
+
+def source(x: np.ndarray, k: float = 0.0) -> np.ndarray:
+    """The right-hand side that belongs to it."""
+    s, c = np.sin(6.0 * x), np.cos(6.0 * x)
+    return BETA * 108.0 * s * (2.0 * c**2 - s**2) + k * np.tanh(s**3)
+
+
+def equation(k: Callable[[Any], Any]) -> Callable[[Any, Any, Any], Any]:
+    """The left-hand side, with ``k(p)`` from the unknowns."""
+    return lambda u, x, p: BETA * derivative(u, x, order=2) + k(p) * jnp.tanh(u(x))
+
+
+@lru_cache
+def _responses(k: float, unknown_k: bool, nodes: int) -> np.ndarray:
+    """How the solution on the grid responds to each of the numbers that pin it down, one column each."""
+    from scipy.linalg import solve_banded
+
+    x = np.linspace(-END, END, _GRID)
+    step = x[1] - x[0]
+    u = values(x)
+    bands = np.zeros((3, _GRID))
+    bands[1, [0, -1]] = 1.0
+    bands[0, 2:] = bands[2, :-2] = BETA / step**2
+    bands[1, 1:-1] = -2 * BETA / step**2 + k / np.cosh(u[1:-1]) ** 2
+    left, right = np.zeros((2, _GRID))
+    left[0], right[-1] = 1.0, 1.0
+    drives = [left, right]
+    if unknown_k:
+        drives.append(np.r_[0.0, -np.tanh(u[1:-1]), 0.0])
+    at = np.linspace(-END, END, nodes) if nodes else np.zeros(0)
+    for one in np.eye(nodes):
+        drives.append(np.r_[0.0, np.interp(x[1:-1], at, one), 0.0])
+    return solve_banded((1, 1), bands, np.stack(drives, axis=1))
+
+
+class ExactAnswer:
+    """Limits of the exact fiducial distribution, by linear regression on the responses.
+
+    Arguments:
+        sensors: where u is measured.
+        sd: standard deviation of u's errors; None when it is unknown.
+        k: the coefficient of tanh(u).
+        unknown_k: whether k is inferred.
+        sd_f: standard deviation of the errors of f, None where f is exact.
+        n_f: number of sensors of f.
+    """
+
+    def __init__(self, sensors: np.ndarray, sd: float | None, *, k: float = 0.0, unknown_k: bool = False, sd_f: float | None = None, n_f: int = 0):
+        self.sensors, self.sd, self.k, self.unknown_k, self.sd_f, self.n_f = sensors, sd, k, unknown_k, sd_f, n_f
+
+    def __call__(self, data: Mapping[str, np.ndarray], x: np.ndarray, level: float) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        y = data["u"]
+        repeats = np.sqrt(y.shape[1])
+        size = self.sd or 1.0
+        rows = [self._columns(self.sensors) * repeats / size]
+        off = [(y.mean(axis=1) - values(self.sensors)) * repeats / size]
+        if self.sd_f is not None:
+            f = data["equation"]
+            at = np.linspace(-END, END, self.n_f)
+            repeats_f = np.sqrt(f.shape[1])
+            rows.append(np.eye(self.n_f, rows[0].shape[1], k=rows[0].shape[1] - self.n_f) * repeats_f / self.sd_f)
+            off.append((f.mean(axis=1) - source(at, self.k)) * repeats_f / self.sd_f)
+        design, target = np.concatenate(rows), np.concatenate(off)
+        found, *_ = np.linalg.lstsq(design, target, rcond=None)
+        root = np.linalg.inv(np.linalg.qr(design, mode="r"))
+        quantile, limits = NormalDist().inv_cdf((1 + level) / 2), {}
+        if self.sd is None:
+            from scipy.stats import chi2, t
+
+            free = y.size - design.shape[1]
+            rss = np.sum((y - y.mean(axis=1, keepdims=True)) ** 2) + np.sum((target - design @ found) ** 2)
+            quantile = t.ppf((1 + level) / 2, free) * np.sqrt(rss / free)
+            limits["sd_u"] = tuple(np.sqrt(rss / chi2.ppf([(1 + level) / 2, (1 - level) / 2], free)))
+        columns = self._columns(x)
+        middle, half = values(x) + columns @ found, quantile * np.linalg.norm(columns @ root, axis=1)
+        limits["u"] = middle - half, middle + half
+        if self.unknown_k:
+            half_k = quantile * np.linalg.norm(root[2])
+            limits["k"] = self.k + found[2] - half_k, self.k + found[2] + half_k
+        return limits
+
+    def _columns(self, x: np.ndarray) -> np.ndarray:
+        responses = _responses(self.k, self.unknown_k, self.n_f if self.sd_f is not None else 0)
+        grid = np.linspace(-END, END, _GRID)
+        return np.stack([np.interp(x, grid, column) for column in responses.T], axis=1)
+
+
+def measured(sensors: np.ndarray, sd: float, replicates: int, rng: np.random.Generator) -> np.ndarray:
+    """Simulated measurements of u, (sensor, replicate)."""
+    return values(sensors)[:, None] + sd * rng.standard_normal((len(sensors), replicates))

@@ -1,0 +1,56 @@
+"""The nonlinear Poisson equation with its coefficient unknown."""
+
+import numpy as np
+
+from ..coordinates import Box
+from ..networks import MLP
+from ..noise.gaussian import Gaussian
+from ..observed import Observed
+from ..problem import Problem, Truth
+from ..unknowns import Real
+from ._poisson import END, ExactAnswer, equation, measured, solution, source
+
+
+def poisson_inverse(
+    *, sd: float = 0.05, sensors: int = 8, replicates: int = 10, n_f: int = 200, k: float = 0.7, guess: float = 0.0, width: int = 50, data_seed: int = 0
+) -> Problem:
+    """0.01 u'' + k tanh(u) = f on [-0.7, 0.7], f known exactly, u measured with noise; k is unknown.
+
+    Arguments:
+        sd: standard deviation of the measurements of u.
+        sensors: number of evenly spaced places where u is measured.
+        replicates: measurements at each of them.
+        n_f: number of points where f is known.
+        k: the true coefficient.
+        guess: where the search for k starts.
+        width: units in each of the two hidden layers; the paper has 50 and 100.
+        data_seed: seed of the simulated measurements.
+
+    Example:
+        >>> list(poisson_inverse().unknowns)
+        ['k']
+    """
+    x_u, x_f = np.linspace(-END, END, sensors), np.linspace(-END, END, n_f)
+    return Problem(
+        name="poisson-inverse",
+        equation=equation(lambda p: p["k"]),
+        domain=Box(x=(-END, END)),
+        unknowns={"k": Real(guess)},
+        network=MLP((width, width)),
+        observations=[
+            Observed("u", x=x_u, y=measured(x_u, sd, replicates, np.random.default_rng(data_seed)), noise=Gaussian(sd=sd)),
+            Observed("equation", x=x_f, y=source(x_f, k)),
+        ],
+        truth=Truth(outputs={"u": solution}, unknowns={"k": k}),
+        exact=ExactAnswer(x_u, sd, k=k, unknown_k=True),
+        options={
+            "sd": sd,
+            "sensors": sensors,
+            "replicates": replicates,
+            "n_f": n_f,
+            "k": k,
+            "guess": guess,
+            "width": width,
+            "data_seed": data_seed,
+        },
+    )

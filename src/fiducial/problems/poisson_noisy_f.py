@@ -1,0 +1,43 @@
+"""The Poisson equation with noisy measurements of both u and f."""
+
+import numpy as np
+
+from ..coordinates import Box
+from ..noise.gaussian import Gaussian
+from ..observed import Observed
+from ..operators import derivative
+from ..problem import Problem, Truth
+from ._poisson import BETA, END, ExactAnswer, measured, solution, source
+
+
+def poisson_noisy_f(*, sd: float = 0.05, sd_f: float = 0.05, sensors: int = 4, n_f: int = 40, replicates: int = 10, data_seed: int = 0) -> Problem:
+    """0.01 u'' = f on [-0.7, 0.7], u and f both measured with noise.
+
+    The exact answer takes f as linear between its sensors.
+
+    Arguments:
+        sd: standard deviation of the measurements of u.
+        sd_f: standard deviation of the measurements of f.
+        sensors: number of evenly spaced places where u is measured.
+        n_f: the same for f.
+        replicates: measurements at each place.
+        data_seed: seed of the simulated measurements.
+
+    Example:
+        >>> [group.y.size for group in poisson_noisy_f().groups]
+        [40, 400]
+    """
+    x_u, x_f = np.linspace(-END, END, sensors), np.linspace(-END, END, n_f)
+    rng = np.random.default_rng(data_seed)
+    return Problem(
+        name="poisson-noisy-f",
+        equation=lambda u, x, p: BETA * derivative(u, x, order=2),
+        domain=Box(x=(-END, END)),
+        observations=[
+            Observed("u", x=x_u, y=measured(x_u, sd, replicates, rng), noise=Gaussian(sd=sd)),
+            Observed("equation", x=x_f, y=source(x_f)[:, None] + sd_f * rng.standard_normal((n_f, replicates)), noise=Gaussian(sd=sd_f)),
+        ],
+        truth=Truth(outputs={"u": solution}),
+        exact=ExactAnswer(x_u, sd, sd_f=sd_f, n_f=n_f),
+        options={"sd": sd, "sd_f": sd_f, "sensors": sensors, "n_f": n_f, "replicates": replicates, "data_seed": data_seed},
+    )

@@ -1,0 +1,47 @@
+"""The nonlinear Poisson equation with noisy measurements of both u and f."""
+
+import numpy as np
+
+from ..coordinates import Box
+from ..noise.gaussian import Gaussian
+from ..observed import Observed
+from ..problem import Problem, Truth
+from ._poisson import END, ExactAnswer, equation, measured, solution, source
+
+
+def poisson_nonlinear(
+    *, sd: float = 0.05, sd_f: float = 0.05, inner: float = 0.47, n_f: int = 40, replicates: int = 10, k: float = 0.7, data_seed: int = 0
+) -> Problem:
+    """0.01 u'' + k tanh(u) = f on [-0.7, 0.7] with k known, u and f both measured with noise.
+
+    The exact answer takes f as linear between its sensors, and the solution as linear in the errors.
+
+    Arguments:
+        sd: standard deviation of the measurements of u.
+        sd_f: standard deviation of the measurements of f.
+        inner: u is measured at both ends and at plus and minus this; 0.7 / 3 gives evenly spaced sensors.
+        n_f: number of evenly spaced places where f is measured.
+        replicates: measurements at each place.
+        k: the known coefficient.
+        data_seed: seed of the simulated measurements.
+
+    Example:
+        >>> poisson_nonlinear().groups[0].sites.array.ravel().tolist()
+        [-0.7, -0.47, 0.47, 0.7]
+    """
+    if not 0 < inner < END:
+        raise ValueError(f"inner={inner!r}: give a number between 0 and {END}")
+    x_u, x_f = np.array([-END, -inner, inner, END]), np.linspace(-END, END, n_f)
+    rng = np.random.default_rng(data_seed)
+    return Problem(
+        name="poisson-nonlinear",
+        equation=equation(lambda p: k),
+        domain=Box(x=(-END, END)),
+        observations=[
+            Observed("u", x=x_u, y=measured(x_u, sd, replicates, rng), noise=Gaussian(sd=sd)),
+            Observed("equation", x=x_f, y=source(x_f, k)[:, None] + sd_f * rng.standard_normal((n_f, replicates)), noise=Gaussian(sd=sd_f)),
+        ],
+        truth=Truth(outputs={"u": solution}),
+        exact=ExactAnswer(x_u, sd, k=k, sd_f=sd_f, n_f=n_f),
+        options={"sd": sd, "sd_f": sd_f, "inner": inner, "n_f": n_f, "replicates": replicates, "k": k, "data_seed": data_seed},
+    )

@@ -1,0 +1,38 @@
+"""The Poisson equation with measurements whose error size is unknown."""
+
+import numpy as np
+
+from ..coordinates import Box
+from ..noise.gaussian import Gaussian
+from ..observed import Observed
+from ..operators import derivative
+from ..problem import Problem, Truth
+from ._poisson import BETA, END, ExactAnswer, measured, solution, source
+
+
+def poisson_unknown_sd(*, sd: float = 0.1, replicates: int = 30, n_f: int = 200, data_seed: int = 0) -> Problem:
+    """0.01 u'' = f on [-0.7, 0.7], f known exactly, u measured at both ends with noise of unknown size.
+
+    Arguments:
+        sd: the true standard deviation of the measurements, which the method is not told.
+        replicates: measurements at each end; the paper has 60 in all.
+        n_f: number of points where f is known.
+        data_seed: seed of the simulated measurements.
+
+    Example:
+        >>> poisson_unknown_sd().groups[0].y.size
+        60
+    """
+    ends, x_f = np.array([-END, END]), np.linspace(-END, END, n_f)
+    return Problem(
+        name="poisson-unknown-sd",
+        equation=lambda u, x, p: BETA * derivative(u, x, order=2),
+        domain=Box(x=(-END, END)),
+        observations=[
+            Observed("u", x=ends, y=measured(ends, sd, replicates, np.random.default_rng(data_seed)), noise=Gaussian()),
+            Observed("equation", x=x_f, y=source(x_f)),
+        ],
+        truth=Truth(outputs={"u": solution}, noise={"u": {"sd": sd}}),
+        exact=ExactAnswer(ends, None),
+        options={"sd": sd, "replicates": replicates, "n_f": n_f, "data_seed": data_seed},
+    )
