@@ -64,6 +64,7 @@ class Runner:
         self.model, self.method = model, method
         self._seconds = {"compile": 0.0, "run": 0.0}
         self._programs = [Program(model, phase, keep, self._seconds) for phase in method.phases(model)]
+        self._ready: set[tuple[int, ...]] = set()
         self._keys = Compiled(partial(_phase_keys, phases=len(self._programs)), self._seconds)
 
     def run(
@@ -103,6 +104,7 @@ class Runner:
             else:
                 checkpoint.begin(identity)
 
+        self._prepare(data, keys, where)
         state, status, late, step, number = where.state, where.status, where.late, where.step, where.number
         with _catch_interrupt() as interrupted:
             for i, program in list(enumerate(self._programs))[where.phase :]:
@@ -129,6 +131,17 @@ class Runner:
         draws, extra = ({name: parts[i] for name, parts in kept.items()} for i in (0, 1))
         seconds = {k: self._seconds[k] - before[k] for k in before}
         return Run(Outcome(state, ended, trace, draws, extra), seconds)
+
+
+    def _prepare(self, data: Data, keys: Any, where: "_Position") -> None:
+        """Compile all phases beside each other, once for each shape of batch; what runs meanwhile would only be in the way."""
+        if where.status.shape not in self._ready:
+            self._ready.add(where.status.shape)
+            shapes = where.state
+            for i, program in list(enumerate(self._programs))[where.phase :]:
+                shapes = program.prepare(data, keys[i], shapes, where.status)
+            for program in self._programs:
+                program.wait()
 
 
 class _Position(NamedTuple):

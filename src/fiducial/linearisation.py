@@ -31,7 +31,7 @@ _ROUNDING = 1e-12
 _PROBES = 16
 _FEW = 12
 """A model with no more parameters than this is followed in all of them."""
-CORRECTION = 1e-6
+_CORRECTION = 1e-6
 """Damping of corrections back to the exact rows: the chord iteration wants them gentle."""
 
 
@@ -90,15 +90,17 @@ def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisat
     none = jnp.zeros((0, theta.size), theta.dtype)
     Ju, Je = (jnp.concatenate([jacobians[g.name] for g in model.groups if g.exact is exact] or [none]) for exact in (False, True))
 
-    def free(relative: float) -> tuple[Array, Array]:
+    def free(relative: Array) -> tuple[Array, Array]:
         """The noisy rows on the null space of the exact ones, as columns, and their kernel."""
         columns = Ju.T
         if len(Je):
-            columns = columns - damped_solver(Je, jnp.asarray(relative * len(Je)))(Je @ Ju.T)
+            columns = columns - damped_solver(Je, relative * len(Je))(Je @ Ju.T)
         kernel = Ju @ columns
         return columns, 0.5 * (kernel + kernel.T)
 
-    (_, loose), (columns, kernel), (tighter_columns, tighter) = (free(r) for r in (100 * RELEASE, RELEASE, 0.01 * RELEASE))
+    # one after another: XLA's threads on a CPU can wait for each other for ever in several batched factorisations at once
+    (_, columns, tighter_columns), (loose, kernel, tighter) = jax.lax.map(free, RELEASE * jnp.array([100.0, 1.0, 0.01]))
+    Je, columns = jax.lax.optimization_barrier((Je, columns))
     values, basis = (v[..., ::-1] for v in jnp.linalg.eigh(kernel))
     if model.loose:
         values = jnp.maximum(values, 0.0)
@@ -117,7 +119,7 @@ def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisat
     along = stretch[:, None] * (columns @ (basis * inverse))
     restore = Ju.T[:, :0]
     if len(Je):
-        restore = stretch[:, None] * damped_solver(Je, jnp.asarray(CORRECTION * len(Je)))(jnp.eye(len(Je), dtype=theta.dtype))
+        restore = stretch[:, None] * damped_solver(Je, jnp.asarray(_CORRECTION * len(Je)))(jnp.eye(len(Je), dtype=theta.dtype))
     noisy = noisy_means(model, theta, theta)
     targets = jnp.concatenate([model.targets(g, data[g.name], noise[g.name]) for g in model.groups if not g.exact])
     errors, exact = model.errors(theta, data), exact_means(model, theta)

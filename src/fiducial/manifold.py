@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from .least_squares import curvature, damped_solver, ridge_solver
-from .linearisation import CORRECTION, RELEASE, Linearisation, exact_means, most_directions, noisy_means
+from .least_squares import curvature, damped_solver, eliminate, ridge_solver
+from .linearisation import RELEASE, Linearisation, exact_means, most_directions, noisy_means
 from .model import Data, Model
 
 _CLOSE = 1e-3
@@ -82,7 +82,7 @@ class Manifold:
             shifted = view.noisy + jax.jvp(lambda t: noisy_means(self.model, t, self.fit.theta), (theta,), (back,))[1]
             short = (goal - self.coordinates(shifted))[: self.r]
             turn = only(self.fit.basis[:, : self.r].T @ view.tangent, self.real)
-            trial = theta + back + view.moves @ jnp.linalg.solve(turn, jnp.where(self.real, short, 0.0))
+            trial = theta + back + view.moves @ _solve(turn, jnp.where(self.real, short, 0.0)[:, None])[0][:, 0]
             closer = evaluate(trial)[2]
             better = closer < miss
             return jnp.where(better, trial, theta), jnp.where(better, closer, miss), jnp.where(better, count + 1, newton_steps)
@@ -137,18 +137,6 @@ class Manifold:
         none = jnp.zeros((0, model.size), theta.dtype)
         return tuple(jnp.concatenate([part for e, part in parts if e is exact] or [none]) for exact in (False, True))  # type: ignore[return-value]
 
-    def moved(self, theta: Float[Array, " p"]) -> Linearisation:
-        """The same coordinates with the moves that belong to another theta, from a fresh Jacobian."""
-        Ju, Je = self._jacobians(theta)
-        view = self.fresh_view(theta)
-        turn = only(self.fit.basis[:, : self.r].T @ view.tangent, self.real)
-        local = jnp.where(self.real, view.moves @ jnp.linalg.inv(turn), 0.0)
-        along = jnp.zeros_like(self.fit.along).at[:, : self.r].set(local)
-        restore = self.fit.restore
-        if len(Je):
-            restore = damped_solver(Je, jnp.asarray(CORRECTION * len(Je)))(jnp.eye(len(Je), dtype=theta.dtype))
-        return self.fit._replace(along=along, restore=restore, side_effect=Ju @ restore)
-
     def fresh_view(self, theta: Float[Array, " p"]) -> View:
         """Means and tangent at theta from a fresh Jacobian, for solutions far from the fit."""
         Ju, Je = self._jacobians(theta)
@@ -185,10 +173,10 @@ class Manifold:
         cross = jnp.stack([T.T @ c for c in columns], axis=1) if columns else jnp.zeros((self.r, 0))
         corner = jnp.diag(jnp.stack([rss[g.name] for g in unknown])) if unknown else jnp.zeros((0, 0))
         gram = jnp.block([[only(T.T @ T, self.real), cross], [cross.T, corner]])
-        turn = jnp.linalg.slogdet(only(self.fit.basis[:, : self.r].T @ T, self.real))[1]
+        turn = only(self.fit.basis[:, : self.r].T @ T, self.real)
         size = sum((0.5 * g.y.size * jnp.log(rss[g.name]) for g in unknown), start=jnp.asarray(0.0))
         fit = sum((0.5 * rss[g.name] for g in noisy if g not in unknown), start=jnp.asarray(0.0))
-        return 0.5 * jnp.linalg.slogdet(gram)[1] - turn - size - fit
+        return 0.5 * eliminate(gram, gram[:, :0])[1] - _solve(turn, turn[:, :0])[1] - size - fit
 
 
 def _climb(
@@ -224,6 +212,12 @@ def _climb(
     start = theta, rows(theta), jnp.asarray(1e-4), jnp.asarray(jnp.finfo(jnp.float64).max), jnp.asarray(0)
     theta, _, _, left, _ = jax.lax.while_loop(lambda c: (c[3] > close) & (c[4] < steps), step, start)
     return theta, left
+
+
+def _solve(matrix: Float[Array, "r r"], right: Float[Array, "r k"]) -> tuple[Float[Array, "r k"], Float[Array, ""]]:
+    """Solution and logarithm of the determinant's size for any small matrix."""
+    found, log_determinant = eliminate(matrix.T @ matrix, matrix.T @ right)
+    return found, 0.5 * log_determinant
 
 
 def once(needed: Bool[Array, ""], fn: Callable[[Any], Any], value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ from .model import Data, Model
 from .status import Status
 
 
+_COMPILERS = ThreadPoolExecutor(thread_name_prefix="compile")
 _MOST_RECORDS = 20
 """Records in a chunk."""
 
@@ -28,20 +30,45 @@ class Compiled:
 
     def __init__(self, fn: Callable[..., Any], seconds: dict[str, float], *, cheap: bool = False):
         self._fn, self._seconds, self._cheap = fn, seconds, cheap
-        self._programs: dict[Any, Any] = {}
+        self._programs: dict[Any, Future[Any]] = {}
+
+    def prepare(self, *args: Any) -> Any:
+        """Begin to compile for arguments of these shapes, beside whatever else is being traced or compiled.
+
+        Returns:
+            The shapes of the result.
+        """
+        begun = time.perf_counter()
+        lowered = jax.jit(self._fn).lower(*args)
+        self._programs[_shapes(args)] = _COMPILERS.submit(lowered.compile)
+        self._seconds["compile"] += time.perf_counter() - begun
+        return lowered.out_info
+
+    def wait(self) -> None:
+        """Until all that was prepared is compiled."""
+        begun = time.perf_counter()
+        for program in self._programs.values():
+            program.result()
+        self._seconds["compile"] += time.perf_counter() - begun
 
     def __call__(self, *args: Any) -> Any:
-        shapes = jax.tree.structure(args), *((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(args))
-        begun = time.perf_counter()
+        shapes, new = _shapes(args), False
         if shapes not in self._programs:
-            self._programs[shapes] = jax.jit(self._fn).lower(*args).compile()
-            if self._cheap:
-                jax.block_until_ready(self._programs[shapes](*args))
-            self._seconds["compile"] += time.perf_counter() - begun
-            begun = time.perf_counter()
-        result = jax.block_until_ready(self._programs[shapes](*args))
+            self.prepare(*args)
+            new = True
+        begun = time.perf_counter()
+        program = self._programs[shapes].result()
+        if new and self._cheap:
+            jax.block_until_ready(program(*args))
+        self._seconds["compile"] += time.perf_counter() - begun
+        begun = time.perf_counter()
+        result = jax.block_until_ready(program(*args))
         self._seconds["run"] += time.perf_counter() - begun
         return result
+
+
+def _shapes(args: Any) -> Any:
+    return jax.tree.structure(args), *((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(args))
 
 
 class Program:
@@ -64,6 +91,17 @@ class Program:
         self.chunk_steps = every * self.records_per_chunk
         self._start = Compiled(self._batched_init, seconds)
         self._chunk = Compiled(self._batched_chunk, seconds)
+
+    def prepare(self, data: Data, keys: Any, previous: Any, status: np.ndarray) -> Any:
+        """Begin to compile, for shapes of the last state of the phase before; returns those of the state."""
+        state = self._start.prepare(data, previous, keys)
+        self._chunk.prepare(data, state, status, keys, np.asarray(0))
+        return state
+
+    def wait(self) -> None:
+        """Until it is compiled."""
+        self._start.wait()
+        self._chunk.wait()
 
     def start(self, data: Data, keys: Any, previous: Any) -> Any:
         """The first state of every lane, from the last of the phase before."""

@@ -4,6 +4,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.linalg as jsl
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..linearisation import Linearisation, collapse, linearise, normal_errors, probe
@@ -188,6 +189,7 @@ def propose(model: Model, fit: Linearisation, key: PRNGKeyArray) -> Proposal:
         sizes = {name: jnp.sqrt(rss[name] / (jnp.sum(z[name] ** 2) - jnp.sum(fit.share * inside**2)))}
         goal = -sizes[name] * inside
         mean, precision = jnp.zeros_like(goal), jnp.eye(goal.size) / sizes[name] ** 2
+        log_determinant = -2 * jnp.sum(informed) * jnp.log(sizes[name])
         used = {name: free}
     else:
         sizes, used = dict(ones), {}
@@ -198,11 +200,13 @@ def propose(model: Model, fit: Linearisation, key: PRNGKeyArray) -> Proposal:
             sizes[g.name] = jnp.sqrt(rss[g.name] / jnp.sum(jnp.where(jnp.arange(g.y.size) < used[g.name], more, 0.0) ** 2))
         weight = sum(jnp.where(rows_of(model, g), 1 / sizes[g], 0.0) for g in sizes)
         precision = only((fit.basis.T * weight**2) @ fit.basis, informed)
-        mean = jnp.linalg.solve(precision, jnp.where(informed, fit.basis.T @ (weight**2 * fit.residual), 0.0))
-        goal = mean - jnp.linalg.solve(precision, jnp.where(informed, fit.basis.T @ (weight * shaped), 0.0))
-        goal = jnp.where(fit.share > 0, goal, 0.0)
+        right = jnp.stack([fit.basis.T @ (weight**2 * fit.residual), fit.basis.T @ (weight * shaped)], axis=1)
+        factor = jnp.linalg.cholesky(precision)
+        solved = jsl.cho_solve((factor, True), jnp.where(informed[:, None], right, 0.0))
+        mean, goal = solved[:, 0], jnp.where(fit.share > 0, solved[:, 0] - solved[:, 1], 0.0)
+        log_determinant = 2 * jnp.sum(jnp.log(jnp.diagonal(factor)))
     off = jnp.where(informed, goal - mean, 0.0)
-    log_density = 0.5 * jnp.linalg.slogdet(only(precision, informed))[1] - 0.5 * off @ precision @ off
+    log_density = 0.5 * log_determinant - 0.5 * off @ precision @ off
     linear = {}
     moved = fit.basis @ jnp.where(informed, goal, 0.0)
     for g in unknown:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..linearisation import Linearisation, linearise, normal_errors, probe
-from ..manifold import Manifold, once
+from ..manifold import Manifold
 from ..method import AbstractPhase, Drawn, Info
 from ..model import Data, Model
 
@@ -39,7 +39,7 @@ class WalkState(NamedTuple):
     Attributes:
         place: where it is.
         log_length: logarithm of the length of moves.
-        fit: the fit, linearised, with moves that lead to solutions where the chain is.
+        fit: the fit, linearised.
         drawn: the place with error sizes of its own, as a draw.
     """
 
@@ -55,9 +55,8 @@ class ManifoldWalk(AbstractPhase):
     This is the paper's algorithm in the limit that it aims at: the energy is zero, so the errors stay
     on the manifold on which the equations can be solved, and the parameters follow them exactly.
     Moves are proposed in the informed coordinates, the solution is tracked from where it is by Gauss-Newton
-    steps, and a move is accepted by the fiducial density there (Metropolis). The factorisation of the
-    fit serves as long as it leads to solutions, and is replaced by one where the chain is when not.
-    Unknown error sizes given the solution are
+    steps with the tangent there, and a move is accepted by the fiducial density (Metropolis). Moves that
+    lead to no solution are counted. Unknown error sizes given the solution are
     independent chi-squares, and drawn as such.
 
     Arguments:
@@ -86,7 +85,8 @@ class ManifoldWalk(AbstractPhase):
 
     def step(self, model: Model, data: Data, state: WalkState, progress: Array, *, key: PRNGKeyArray) -> tuple[WalkState, Info]:
         model = model.thinned(_MOST_POINTS)
-        manifold = Manifold(model, state.fit)
+        fit = state.fit
+        manifold = Manifold(model, fit)
         warming = progress * self.steps < self.warm_up
 
         def move(i: Array, carry: tuple[Place, Array, Array, Array]) -> tuple[Place, Array, Array, Array]:
@@ -95,7 +95,7 @@ class ManifoldWalk(AbstractPhase):
             length = jnp.exp(log_length) * 2.4 / jnp.sqrt(jnp.maximum(1, jnp.sum(manifold.informed)))
             change = jnp.where(manifold.informed, length * jax.random.normal(towards, place.goal.shape, jnp.float64), 0.0)
             goal = place.goal + change
-            theta = manifold.reach(place.theta + state.fit.along @ change, goal, chord_steps=6, newton_steps=0)
+            theta = manifold.reach(place.theta + fit.along @ change, goal, chord_steps=4, newton_steps=6)
             view = manifold.view(theta)
             rss = manifold.sums_of_squares(theta, data)
             there = Place(theta, goal, manifold.log_density(view, rss), rss)
@@ -107,8 +107,6 @@ class ManifoldWalk(AbstractPhase):
 
         none = jnp.asarray(0.0)
         place, log_length, taken, lost = jax.lax.fori_loop(0, self.moves, move, (state.place, state.log_length, none, none))
-        # where the moves of the fit no longer lead to solutions, take those that belong here
-        fit = once(lost > 0, lambda _: manifold.moved(place.theta), state.fit)
         drawn = self._drawn(model, place, fit, taken, lost, jax.random.fold_in(key, self.moves))
         info = {
             "accepted": taken,
