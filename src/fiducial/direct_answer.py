@@ -12,6 +12,13 @@ LARGEST_MISS = 0.05
 """How far from its equations a draw may be, in standard errors, to count as solved."""
 
 
+def direct_bytes(model: Model, block: int) -> int:
+    """Memory of a block of draws of one lane, roughly: tangents of the network, or Jacobians where a function is free."""
+    rows, directions = sum(len(g.sites) for g in model.groups), most_directions(model)
+    each = 1.5 * rows * model.size if model.loose else directions * (150 * rows + 3 * model.size)
+    return int(8 * block * each)
+
+
 def direct_answer(model: Model, outcome: Outcome, draws: int) -> Answer:
     """Draws that failed left out, the others resampled by their weights, and facts for the diagnosis."""
     extra = {name: values[:, :, :draws] for name, values in outcome.extra["draw"].items()}

@@ -35,23 +35,27 @@ def _noisy_first(model: Model) -> list[Group]:
     return sorted(model.groups, key=lambda g: g.exact)
 
 
-def ridge_solver(jacobian: Float[Array, "m p"], cost: Float[Array, " p"]) -> Callable[[Float[Array, "m *k"]], Float[Array, "p *k"]]:
+def ridge_solver(jacobian: Float[Array, "m p"], cost: Float[Array, "*p"]) -> Callable[[Float[Array, "m *k"]], Float[Array, "p *k"]]:
     """Factor once, then solve for any number of residuals.
 
-    The step for a residual r minimises ``|r - J d|^2 + sum(cost d^2)``. The smaller of the two
+    The step for a residual r minimises ``|r - J d|^2 + sum(cost d^2)``, with one cost for all parameters or
+    one for each. The smaller of the two
     normal matrices is factored, m x m or p x p; steps are not finite when that fails for want of cost.
 
     Example:
-        >>> solve = ridge_solver(jnp.array([[2.0, 0.0]]), jnp.array([4.0, 4.0]))
-        >>> solve(jnp.array([1.0])).tolist()
+        >>> solve = ridge_solver(jnp.array([[2.0, 0.0]]), jnp.array([4.0, 1.0]))
+        >>> [round(v, 4) for v in solve(jnp.array([1.0])).tolist()]
         [0.25, 0.0]
     """
     m, p = jacobian.shape
+    if m <= p and cost.ndim == 0:  # spares a second Jacobian
+        dual = jsl.cho_factor(jacobian @ jacobian.T + cost * jnp.eye(m, dtype=jacobian.dtype))
+        return lambda residual: jacobian.T @ jsl.cho_solve(dual, residual)
     if m <= p:
         scaled = jacobian / cost
         dual = jsl.cho_factor(scaled @ jacobian.T + jnp.eye(m, dtype=jacobian.dtype))
         return lambda residual: scaled.T @ jsl.cho_solve(dual, residual)
-    normal = jsl.cho_factor(jacobian.T @ jacobian + jnp.diag(cost))
+    normal = jsl.cho_factor(jacobian.T @ jacobian + cost * jnp.eye(p, dtype=jacobian.dtype))
     return lambda residual: jsl.cho_solve(normal, jacobian.T @ residual)
 
 
@@ -60,11 +64,10 @@ def damped_solver(jacobian: Float[Array, "m p"], damping: Float[Array, ""]) -> C
 
     Example:
         >>> solve = damped_solver(jnp.array([[2.0, 0.0]]), jnp.asarray(1.0))
-        >>> solve(jnp.array([1.0])).tolist()
+        >>> [round(v, 4) for v in solve(jnp.array([1.0])).tolist()]
         [0.25, 0.0]
     """
-    m, p = jacobian.shape
-    return ridge_solver(jacobian, jnp.full(p, damping * jnp.sum(jacobian**2) / m))
+    return ridge_solver(jacobian, damping * jnp.sum(jacobian**2) / len(jacobian))
 
 
 def eliminate(matrix: Float[Array, "n n"], right: Float[Array, "n k"]) -> tuple[Float[Array, "n k"], Float[Array, ""]]:

@@ -107,7 +107,7 @@ class Manifold:
             return jnp.concatenate([jnp.where(self.informed[:, None], fit.basis.T @ noisy, 0.0), heavy * exact])
 
         start = jnp.where(miss < jnp.max(jnp.abs(goal)), theta, fit.theta)
-        none = jnp.zeros(model.size)
+        none = jnp.asarray(0.0)
         return _climb(rows, slope, start, ridge=none, origin=start, steps=steps, close=10 * _CLOSE, accelerate=False)[0]
 
     def regress(self, target: Float[Array, " k"], *, steps: int) -> tuple[Float[Array, " p"], Float[Array, ""]]:

@@ -77,7 +77,8 @@ class Bench:
         else:
             most, free = _GPU_SHARD, int((device.memory_stats() or {}).get("bytes_limit", 8 << 30)) // 2
         each = self.method.chains * self.method.lane_bytes(self.model)
-        return int(max(1, min(replicates, most, free // each)))
+        most = int(max(1, min(replicates, most, free // each)))
+        return -(-replicates // -(-replicates // most))  # shards of one size
 
     def _truth(self) -> dict[str, Any]:
         problem = self.problem

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from ..direct_answer import direct_answer
+from ..direct_answer import direct_answer, direct_bytes
 from ..method import AbstractMethod, AbstractPhase, Answer, Outcome
 from ..model import Data, Model
 from ..phases.direct_draws import DirectDraws
@@ -47,6 +47,9 @@ class EFIDirect(AbstractMethod):
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         return LevenbergMarquardt(self.lm_steps), DirectDraws(-(-self.draws // _BLOCK), _BLOCK)
+
+    def lane_bytes(self, model: Model) -> int:
+        return super().lane_bytes(model) + direct_bytes(model, _BLOCK)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         return direct_answer(model, outcome, self.draws)

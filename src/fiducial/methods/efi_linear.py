@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from ..direct_answer import direct_answer
+from ..direct_answer import direct_answer, direct_bytes
 from ..method import AbstractMethod, AbstractPhase, Answer, Outcome
 from ..model import Data, Model
 from ..phases.direct_draws import DirectDraws
@@ -45,6 +45,9 @@ class EFILinear(AbstractMethod):
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         return LevenbergMarquardt(self.lm_steps), DirectDraws(-(-self.draws // _BLOCK), _BLOCK, linear=True)
+
+    def lane_bytes(self, model: Model) -> int:
+        return super().lane_bytes(model) + direct_bytes(model, _BLOCK)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         return direct_answer(model, outcome, self.draws)

@@ -119,7 +119,8 @@ class DirectDraws(AbstractPhase):
         solved = jax.vmap(lambda proposal: self._solve(manifold, data, proposal))(proposals)
         if not self.linear and not self._free(manifold):
             # one after another: only those that need it pay for it
-            solved = jax.lax.map(lambda one: self._solve_far(manifold, data, *one), (proposals, solved))
+            far = jnp.any(~(solved.miss <= _LARGEST_MISS))
+            solved = once(far, lambda now: jax.lax.map(lambda one: self._solve_far(manifold, data, *one), (proposals, now)), solved)
         return jax.vmap(lambda proposal, one: self._finish(manifold, proposal, one))(proposals, solved)
 
     def _free(self, manifold: Manifold) -> bool:
