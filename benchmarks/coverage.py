@@ -42,10 +42,12 @@ def main() -> None:
     for i in chosen:
         name, options = ROWS[i]
         begun = time.perf_counter()
-        found = fd.study(lambda name=name, options=options: fd.problem(name, **options), [method], replicates=replicates, seed=2026 + i, progress=False)
+        found = fd.study(
+            lambda name=name, options=options: fd.problem(name, **options), [method], replicates=replicates, seed=2026 + i, progress=False
+        )
         cell, row = found.cells[0], found.rows[0]
         seconds = " | ".join(f"{cell.seconds[k]:.1f}" for k in ("compile", "run", "rest"))
-        quantities = [("", list(cell.problem.outputs)[0])] + [(f"{n}_", n) for n in cell.truth if n not in cell.problem.outputs]
+        quantities = [("", next(iter(cell.problem.outputs)))] + [(f"{n}_", n) for n in cell.truth if n not in cell.problem.outputs]
         for prefix, quantity in quantities:
             coverage, error = row[f"{prefix}coverage"], row[f"{prefix}coverage_se"]
             off.append((coverage - 0.95) / error)

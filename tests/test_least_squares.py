@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fiducial as fd
-from fiducial.least_squares import curvature, damped_solver, stack_linearisation, stack_rows
+from fiducial.least_squares import curvature, damped_solver, eliminate, fold, ridge_solver, stack_linearisation, stack_rows
 from fiducial.model import bind
 from helpers import TINY, decay
 
@@ -70,3 +70,31 @@ def test_the_polish_alone_solves_a_problem_of_exact_values():
     t = np.linspace(0, 3, 40)
     # the stop rule asks for residuals below 1e-4 of their scale
     assert np.abs(result.band(t)["mean"].values[0] - np.sin(t)).max() < 1e-3
+
+
+def test_a_cost_for_each_parameter_is_a_general_ridge():
+    random = np.random.default_rng(3)
+    for m, p in ((5, 12), (12, 5)):
+        jacobian, residual, cost = random.normal(size=(m, p)), random.normal(size=m), random.uniform(0.1, 10.0, p)
+        expected = np.linalg.solve(jacobian.T @ jacobian + np.diag(cost), jacobian.T @ residual)
+        np.testing.assert_allclose(ridge_solver(jnp.asarray(jacobian), jnp.asarray(cost))(jnp.asarray(residual)), expected, rtol=1e-9)
+
+
+def test_small_systems_are_solved_as_by_numpy():
+    root = np.random.default_rng(4).normal(size=(6, 6))
+    matrix, right = root @ root.T, root[:, :2]
+    found, log_determinant = eliminate(jnp.asarray(matrix), jnp.asarray(right))
+    np.testing.assert_allclose(found, np.linalg.solve(matrix, right), rtol=1e-6)
+    np.testing.assert_allclose(log_determinant, np.linalg.slogdet(matrix)[1], rtol=1e-9)
+
+
+def test_folded_rows_keep_sums_of_squares_and_solutions():
+    """A consistent system has the same solution after folding, and sums of squares are kept on average."""
+    random = np.random.default_rng(5)
+    jacobian, truth = random.normal(size=(900, 7)), random.normal(size=7)
+    both = jnp.concatenate([jnp.asarray(jacobian), jnp.asarray(jacobian @ truth)[:, None]], axis=1)
+    folded = fold(both, 100, jax.random.key(0))
+    assert folded.shape == (100, 8)
+    np.testing.assert_allclose(np.linalg.lstsq(folded[:, :7], folded[:, 7], rcond=None)[0], truth, rtol=1e-9)
+    sums = jax.vmap(lambda k: jnp.sum(fold(both, 100, k) ** 2))(jax.random.split(jax.random.key(1), 400))
+    assert abs(float(sums.mean()) / float(jnp.sum(both**2)) - 1) < 4 * float(sums.std() / sums.mean()) / 20

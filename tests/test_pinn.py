@@ -192,11 +192,11 @@ def test_several_chains_give_the_best_one(x64):
     losses = np.array([[[3.0, 2.0], [5.0, np.nan], [4.0, 1.0]]])
     status = np.array([[Status.CONVERGED, Status.CONVERGED, Status.DIVERGED]])
     theta = np.arange(3.0)[None, :, None] * np.ones(model.size)
-    from fiducial.method import Outcome
-    from fiducial.phases.levenberg_marquardt import LMState
+    from types import SimpleNamespace
 
-    state = LMState(theta, *[np.zeros((1, 3))] * 5)
-    answer = method.collect(model, model.data, Outcome(state, status, {"lm": {"loss": losses}}, {}))
+    from fiducial.method import Outcome
+
+    answer = method.collect(model, model.data, Outcome(SimpleNamespace(theta=theta), status, {"lm": {"loss": losses}}, {}, {}))
     assert answer.estimate[0, 0] == 0.0  # chain 2 has a smaller loss but failed; chain 1 ended at 5
 
 

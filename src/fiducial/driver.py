@@ -132,7 +132,6 @@ class Runner:
         seconds = {k: self._seconds[k] - before[k] for k in before}
         return Run(Outcome(state, ended, trace, draws, extra), seconds)
 
-
     def _prepare(self, data: Data, keys: Any, where: "_Position") -> None:
         """Compile all phases beside each other, once for each shape of batch; what runs meanwhile would only be in the way."""
         if where.status.shape not in self._ready:

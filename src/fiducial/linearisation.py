@@ -127,9 +127,7 @@ def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisat
     responses = slope @ along, slope @ (stretch[:, None] * other)
     sensitivity = _change(*(jnp.linalg.norm(r, axis=1) for r in responses))
     side_effect = (Ju / stretch) @ restore
-    return Linearisation(
-        theta, noisy, exact, targets - noisy, errors, basis, share, along, restore, side_effect, value, responses[0], sensitivity
-    )
+    return Linearisation(theta, noisy, exact, targets - noisy, errors, basis, share, along, restore, side_effect, value, responses[0], sensitivity)
 
 
 def probe(model: Model, theta: Float[Array, " p"]) -> Float[Array, " q"]:

@@ -13,7 +13,6 @@ from .method import AbstractPhase, Drawn, Keep
 from .model import Data, Model
 from .status import Status
 
-
 _COMPILERS = ThreadPoolExecutor(thread_name_prefix="compile")
 _MOST_RECORDS = 20
 """Records in a chunk."""

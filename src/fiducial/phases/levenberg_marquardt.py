@@ -58,10 +58,11 @@ class LevenbergMarquardt(AbstractPhase):
     """Damped Gauss-Newton on all residual rows in float64, with continuation in the physics weight.
 
     Exact groups enter as rows divided by their own scale and multiplied by a weight. It starts at a
-    tenth of the *precision* of the data (their size in standard errors), so that the data lead, and
-    grows tenfold whenever the fit has settled, the data are met, or the physics costs next to nothing, to
-    ``tightness`` times the precision, and further where data and physics still pull at each other; a start with more weight sticks in false solutions of inverse problems. The
-    phase is done when the data misfit has settled and the weighted physics rows cost less than ``slack``.
+    tenth of the *precision* of the data (their size in standard errors), so that the data lead: a start
+    with more weight sticks in false solutions of inverse problems. It grows tenfold whenever the fit has
+    settled, the data are met, or the physics costs next to nothing, to ``tightness`` times the precision,
+    and further where data and physics still pull at each other. The phase is done when the data misfit
+    has settled and the weighted physics rows cost less than ``slack``.
 
     Steps follow the curvature of the model (geodesic acceleration), which on networks saves two
     steps in three and reaches residuals a hundred times smaller. With thousands of exact rows each
@@ -188,13 +189,17 @@ class LevenbergMarquardt(AbstractPhase):
         patience = max(_PATIENCE, self.steps // self.starts)
         failed = stuck | ((state.quiet >= _QUIET) & implausible) | ((state.age >= patience) & (state.quiet < _QUIET))
         physics = _sum_of_squares([rows[g.name] for g in model.groups if g.exact])
-        sizes = sum((g.y.size * jnp.sum(jnp.log(v)) for g in model.groups for v in model.noise(state.theta).get(g.name, {}).values()), start=jnp.asarray(0.0))
+        sizes = sum(
+            (g.y.size * jnp.sum(jnp.log(v)) for g in model.groups for v in model.noise(state.theta).get(g.name, {}).values()), start=jnp.asarray(0.0)
+        )
         cost = state.misfit + (self.tightness * model.precision(state.theta)) ** 2 * physics + 2 * sizes
         best = jnp.where(cost < state.best_cost, state.theta, state.best)
         more = failed & (state.start < self.starts - 1)
         fresh = model.init(jax.random.fold_in(key, 1))
         again = self._begin(model, fresh, state.start + 1, best, jnp.minimum(cost, state.best_cost))
-        given_up = state._replace(theta=jnp.where(failed, best, state.theta), quiet=jnp.where(failed, jnp.maximum(state.quiet, stuck * _QUIET), state.quiet))
+        given_up = state._replace(
+            theta=jnp.where(failed, best, state.theta), quiet=jnp.where(failed, jnp.maximum(state.quiet, stuck * _QUIET), state.quiet)
+        )
         return jax.tree.map(lambda a, b: jnp.where(more, a, b), again, given_up)
 
     def done(self, state: LMState) -> Bool[Array, ""]:

@@ -12,7 +12,15 @@ from ._poisson import END, ExactAnswer, equation, measured, solution, source
 
 
 def poisson_inverse(
-    *, sd: float = 0.05, sensors: int = 8, replicates: int = 10, n_f: int = 200, k: float = 0.7, guess: float = 0.0, width: int = 50, data_seed: int = 0
+    *,
+    sd: float = 0.05,
+    sensors: int = 8,
+    replicates: int = 10,
+    n_f: int = 200,
+    k: float = 0.7,
+    guess: float = 0.0,
+    width: int = 50,
+    data_seed: int = 0,
 ) -> Problem:
     """0.01 u'' + k tanh(u) = f on [-0.7, 0.7], f known exactly, u measured with noise; k is unknown.
 
