@@ -215,6 +215,9 @@ def test_the_linear_method_agrees_and_needs_no_weights(known):
     a, b = field_draws(known, X), field_draws(linear, X)
     assert np.abs(a - b).max() < 0.02 * 0.05 / np.sqrt(10)
     assert linear.diagnose().verdict == "trust"
+    agreement = linear.diagnose(against=[known]).checks[-1]
+    assert agreement.ok
+    assert agreement.value < 0.02  # the draws share their errors
     assert known.facts["difference from efi-linear"] < 0.01
 
 

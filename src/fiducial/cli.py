@@ -47,6 +47,7 @@ def run(
             "--set", metavar="KEY=VALUE ...", help="Options of the problem, such as sd=0.1, and of the method, such as method.adam_steps=500."
         ),
     ] = None,
+    against: Annotated[str | None, typer.Option(help="Other methods to run and compare with, separated by commas; part of the verdict.")] = None,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar, and nothing printed but errors.")] = False,
@@ -66,6 +67,11 @@ def run(
         if others:
             raise ValueError(f"--set {others[0]}.{next(iter(settings[others[0]]))}=...: the method is '{name}'; give --method {others[0]}")
         chosen = catalogue.method(name, **settings[name])
+        others_to_run = [catalogue.method(n) for n in against.split(",")] if against else []
+        for other in (chosen, *others_to_run):
+            other.check(posed)
+            if others_to_run and other.no_interval:
+                raise ValueError(f"--against: '{other.name}' has no intervals to compare; give methods that have")
     except (ValueError, TypeError, KeyError, OSError) as error:
         _fail(error)
     folder = _folder(out, f"{posed.name}-{chosen.name}", resume)
@@ -79,6 +85,8 @@ def run(
         _fail(error)
     except OSError as error:
         _fail(f"cannot write to {folder}: {error.strerror}")
+    if others_to_run:
+        result.diagnose(against=[fit(posed, other, seed=seed, progress=False if quiet else None) for other in others_to_run])
     _write(result, folder, level)
     Checkpoint(folder / "checkpoint").remove()  # only now is the result safe elsewhere
     if not quiet:

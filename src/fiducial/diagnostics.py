@@ -1,5 +1,6 @@
 """Checks of a result that need no knowledge of the truth, and a verdict."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,15 +73,35 @@ class Diagnosis:
         return str(self)
 
 
-def diagnose(result: "Result") -> Diagnosis:
-    """Run every check that applies to a result."""
+def diagnose(result: "Result", against: Sequence["Result"] = ()) -> Diagnosis:
+    """Run every check that applies to a result, and its agreement with other results of the same problem."""
     checks = [_status(result), _stopped(result)]
     with jax.enable_x64(True):
         seen = _quantities(result)
     for g in result.problem.groups:
         checks += _physics(result, g, seen) if g.exact else _misfit(g, seen)
     checks += [*_draws(result), *_identifiable(result), _interval(result)]
-    return Diagnosis(tuple(checks))
+    return Diagnosis((*checks, *(_agreement(result, other) for other in against)))
+
+
+def _agreement(result: "Result", other: "Result") -> Check:
+    """Means and standard deviations of the outputs and the unknowns, in standard deviations, as far as so many draws can tell."""
+    if result.draws is None or other.draws is None:
+        raise ValueError(f"diagnose: {result.method} and {other.method} cannot be compared, as one of them has no draws")
+    tables = []
+    for one in (result, other):
+        band, constants = one.band(one.grid(11)), one.parameters()
+        tables.append({what: np.concatenate([band[what].values.ravel(), constants[what].to_numpy()]) for what in ("mean", "sd")})
+    if tables[0]["sd"].shape != tables[1]["sd"].shape:
+        raise ValueError(f"diagnose: the results of {result.method} and {other.method} are not of the same problem")
+    mine, theirs = tables
+    known = theirs["sd"] > 1e-9 * theirs["sd"].max()
+    sd = np.where(known, theirs["sd"], 1.0)
+    value = float(np.max(np.where(known, np.maximum(np.abs(mine["mean"] - theirs["mean"]) / sd, np.abs(mine["sd"] / sd - 1)), 0.0)))
+    worth = [one.facts.get("effective draws", one.draws["theta"].shape[0] * one.draws["theta"].shape[1]) for one in (result, other)]  # type: ignore[index]
+    limit = 0.1 + 3 * float(np.sqrt(sum(1 / max(1.0, n) for n in worth)))
+    advice = f"{result.method} and {other.method} differ by more than their draws explain; trust the narrower claim of neither"
+    return Check(f"difference from {other.method}, in standard deviations", value, limit, value <= limit, False, advice)
 
 
 def _status(result: "Result") -> Check:
@@ -180,7 +201,7 @@ def _draws(result: "Result") -> list[Check]:
 
 def _linear(result: "Result", value: float) -> Check:
     """Draws without weights must agree with the linear model; weighted ones may differ, but far from it they want a second opinion."""
-    name = "difference from efi-linear, in standard deviations"
+    name = "difference from the linearisation, in standard deviations"
     if result.method == "efi-linear":
         return Check(name, value, 0.1, value <= 0.1, True, "the network is not linear as far as the draws go; use efi-direct")
     if result.facts["weighted"]:

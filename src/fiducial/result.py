@@ -1,6 +1,7 @@
 """What a fit gives back: one object over an xarray tree, valid at any point of the domain."""
 
 import json
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -258,12 +259,16 @@ class Result:
 
     # -- reading it ---------------------------------------------------------------------------
 
-    def diagnose(self) -> "Diagnosis":
-        """Checks with numbers, and a verdict: trust, caution, or do not trust."""
+    def diagnose(self, against: "Sequence[Result]" = ()) -> "Diagnosis":
+        """Checks with numbers, and a verdict: trust, caution, or do not trust.
+
+        Arguments:
+            against: results of other methods for the same problem, to compare with; they stay part of the verdict.
+        """
         from .diagnostics import diagnose
 
-        if "diagnosis" not in self.__dict__:
-            self.__dict__["diagnosis"] = diagnose(self)
+        if "diagnosis" not in self.__dict__ or against:
+            self.__dict__["diagnosis"] = diagnose(self, against)
         return self.__dict__["diagnosis"]
 
     def summary(self, level: float = 0.95) -> dict[str, Any]:

@@ -1,0 +1,111 @@
+"""NIST's certified regressions posed as ODEs with unknown noise size, against the exact fiducial limits.
+
+    python benchmarks/nist.py [draws] [method] [case ...]
+
+The exact limits come from the algebraic models: the density ``sd^-(n+1) exp(-RSS / 2 sd^2)
+det([J r]^T [J r])^(1/2)`` with sd integrated out, by importance sampling from a wide t distribution.
+Prints each limit, the exact one, and their difference in units of the exact interval's width.
+"""
+
+import platform
+import sys
+from collections.abc import Callable
+
+import jax
+import numpy as np
+from scipy.optimize import least_squares
+
+import fiducial as fd
+
+MISRA1A = ([77.6, 114.9, 141.1, 190.8, 239.9, 289.0, 332.8, 378.4, 434.8, 477.3, 536.8, 593.1, 689.1, 760.0],
+           [10.07, 14.73, 17.94, 23.93, 29.61, 35.18, 40.02, 44.82, 50.76, 55.05, 61.01, 66.40, 75.47, 81.78])  # fmt: skip
+RAT42 = ([9, 14, 21, 28, 42, 57, 63, 70, 79], [8.93, 10.8, 18.59, 22.33, 39.35, 56.11, 61.73, 64.62, 67.08])
+BOXBOD = ([1, 2, 3, 5, 7, 10], [109, 149, 149, 191, 213, 224])
+
+
+def saturation(y, x, p):
+    return fd.derivative(y, x) - p["b2"] * (p["b1"] - y(x))
+
+
+def logistic(y, x, p):
+    return fd.derivative(y, x) - p["b3"] * y(x) * (1 - y(x) / p["b1"])
+
+
+def pose(equation, data, unknowns, start=()):
+    x, y = np.array(data, float)
+    observed = [fd.Observed("y", x, y, fd.Gaussian()), *start]
+    return fd.Problem(equation=equation, domain=fd.Box(x=(0, 1.05 * x[-1])), unknowns=unknowns, outputs=("y",), observations=observed)
+
+
+def zero():
+    return fd.Observed("y", x=0.0, y=0.0)
+
+
+# name: problem with NIST's first starting values, algebraic model, data, where its search starts, names of its leading parameters
+CASES = {
+    "misra1a": (
+        lambda: pose(saturation, MISRA1A, {"b1": fd.Positive(500.0), "b2": fd.Positive(1e-4)}, [zero()]),
+        lambda x, b: b[0] * (1 - np.exp(-b[1] * x)), MISRA1A, (250.0, 5e-4), ("b1", "b2"),
+    ),
+    "rat42": (
+        lambda: pose(logistic, RAT42, {"b1": fd.Positive(100.0), "b3": fd.Positive(0.1)}),
+        lambda x, b: b[0] / (1 + np.exp(b[2] - b[1] * x)), RAT42, (75.0, 0.07, 2.5), ("b1", "b3"),
+    ),
+    "boxbod": (
+        lambda: pose(saturation, BOXBOD, {"b1": fd.Positive(100.0), "b2": fd.Positive(0.75)}, [zero()]),
+        lambda x, b: b[0] * (1 - np.exp(-b[1] * x)), BOXBOD, (200.0, 0.5), ("b1", "b2"),
+    ),
+}  # fmt: skip
+
+
+def exact_limits(f: Callable, data, start, samples: int = 400_000) -> np.ndarray:
+    """95 % limits of each parameter."""
+    (x, y), scale = np.array(data, float), np.abs(start)
+    fit = least_squares(lambda b: f(x, b * scale) - y, np.ones(len(start)), xtol=1e-14, ftol=1e-14, gtol=1e-14)
+    n, p = fit.jac.shape
+    free = max(3, n - p - 1)
+    random = np.random.default_rng(0)
+    root = 1.3 * np.linalg.cholesky(np.linalg.inv(fit.jac.T @ fit.jac) * 2 * fit.cost / (n - p))
+    t = random.standard_normal((samples, p)) / np.sqrt(random.chisquare(free, samples) / free)[:, None]
+    b = fit.x + t @ root.T
+
+    def means(b):
+        return f(x, [column[:, None] for column in (b * scale).T])
+
+    residual = y - means(b)
+    slopes = [(means(b + step) - means(b - step)) / 2e-5 for step in 1e-5 * np.eye(p)]
+    table = np.stack([*slopes, residual], axis=-1)
+    gram = np.linalg.slogdet(np.einsum("nij,nik->njk", table, table))[1]
+    weight = -n / 2 * np.log(np.sum(residual**2, axis=1)) + 0.5 * gram + (free + p) / 2 * np.log1p(np.sum(t**2, axis=1) / free)
+    weight = np.exp(np.where(np.isfinite(weight), weight - np.nanmax(weight), -np.inf))
+    limits = []
+    for i in range(p):
+        order = np.argsort(b[:, i])
+        below = np.cumsum(weight[order]) / weight.sum()
+        limits.append(b[order, i][np.searchsorted(below, [0.025, 0.975])] * scale[i])
+    return np.array(limits)
+
+
+def main() -> None:
+    draws = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    method = fd.method(sys.argv[2] if len(sys.argv) > 2 else "efi-direct", draws=draws)
+    print(f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}; {method!r}")
+    print("| case | unknown | estimate | lower | upper | exact lower | exact upper | off / width | failed | effective | verdict | s |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    for name in sys.argv[3:] or CASES:
+        make, f, data, start, names = CASES[name]
+        result = fd.fit(make(), method, progress=False)
+        limits, facts, verdict = exact_limits(f, data, start), result.facts, result.diagnose().verdict
+        for unknown, (lower, upper) in zip(names, limits, strict=False):
+            row = result.parameters().loc[unknown]
+            off = (row["lower"] - lower) / (upper - lower), (row["upper"] - upper) / (upper - lower)
+            print(
+                f"| {name} | {unknown} | {row['estimate']:.6g} | {row['lower']:.5g} | {row['upper']:.5g} | {lower:.5g} | {upper:.5g} "
+                f"| {off[0]:+.3f}, {off[1]:+.3f} | {facts.get('failed draws', 0):.4f} | {facts['effective draws']:.0f} | {verdict} "
+                f"| {result.seconds['run']:.0f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
