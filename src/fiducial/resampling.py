@@ -23,7 +23,9 @@ class Resampled(NamedTuple):
 
 
 def resample(log_weight: np.ndarray) -> Resampled:
-    """Systematic resampling; draws with weight zero (``-inf``) are never kept while others are there.
+    """Systematic resampling; draws with weight zero (``-inf``) are not kept, unless they are more than half of all.
+
+    A sample of which most failed is left as it is, and worth nothing.
 
     Example:
         >>> resample(np.log([1.0, 1.0, 2.0, 4.0])).kept.tolist()
@@ -31,7 +33,7 @@ def resample(log_weight: np.ndarray) -> Resampled:
     """
     n = len(log_weight)
     finite = np.isfinite(log_weight)
-    if not finite.any():
+    if finite.mean() < 0.5:
         return Resampled(np.arange(n), 0.0, True)
     weight = np.where(finite, np.exp(log_weight - log_weight[finite].max()), 0.0)
     weight /= weight.sum()

@@ -181,15 +181,18 @@ def propose(model: Model, fit: Linearisation, key: PRNGKeyArray) -> Proposal:
     unknown = [g for g in model.groups if model.size_unknown(g)]
     ones = {g.name: jnp.asarray(1.0) for g in model.groups if not g.exact}
     inside = jnp.where(fit.share > 0, fit.basis.T @ shaped, 0.0)
+    # what the fit has left undone; where a function is free, the ridge leaves some on purpose
+    undone = jnp.zeros_like(inside) if model.loose else jnp.where(informed, fit.basis.T @ fit.residual, 0.0)
     if not unknown:
-        return Proposal(-inside, ones, -0.5 * jnp.sum(jnp.where(informed, inside, 0.0) ** 2), {})
+        return Proposal(undone - inside, ones, -0.5 * jnp.sum(jnp.where(informed, inside, 0.0) ** 2), {})
 
     if len(ones) == 1:  # the exact pivot
         (name,) = ones
         free = float(z[name].size) - jnp.sum(fit.share)
+        rss = {name: rss[name] - jnp.sum(undone**2)}
         sizes = {name: jnp.sqrt(rss[name] / (jnp.sum(z[name] ** 2) - jnp.sum(fit.share * inside**2)))}
-        goal = -sizes[name] * inside
-        mean, precision = jnp.zeros_like(goal), jnp.eye(goal.size) / sizes[name] ** 2
+        mean, goal = undone, undone - sizes[name] * inside
+        precision = jnp.eye(goal.size) / sizes[name] ** 2
         log_determinant = -2 * jnp.sum(informed) * jnp.log(sizes[name])
         used = {name: free}
     else:
@@ -212,7 +215,7 @@ def propose(model: Model, fit: Linearisation, key: PRNGKeyArray) -> Proposal:
     moved = fit.basis @ jnp.where(informed, goal, 0.0)
     for g in unknown:
         own, n, size = rows_of(model, g.name), g.y.size, sizes[g.name]
-        linear[g.name] = rss[g.name] + jnp.sum(jnp.where(own, moved**2 - 2 * fit.residual * moved, 0.0))
+        linear[g.name] = jnp.sum(fit.errors[g.name] ** 2) + jnp.sum(jnp.where(own, moved**2 - 2 * fit.residual * moved, 0.0))
         # the size's own density, against the one that it has in the fiducial distribution given the coordinates
         log_density += -(used[g.name] + 1) * jnp.log(size) - 0.5 * rss[g.name] / size**2
         log_density -= 0.5 * n * jnp.log(linear[g.name]) - (n + 1) * jnp.log(size) - 0.5 * linear[g.name] / size**2
