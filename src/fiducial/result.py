@@ -72,8 +72,8 @@ class Result:
         }
         if answer.draws is not None:
             nodes["/draws"] = _constants(model, answer.draws["theta"][0])
-            if answer.draws["errors"]:
-                nodes["/errors"] = xr.Dataset({g: (("chain", "draw", f"{g}_observation"), z[0]) for g, z in answer.draws["errors"].items()})
+            errors = {g: (("chain", "draw", f"{g}_observation"), z[0]) for g, z in answer.draws["errors"].items()}
+            nodes |= {"/errors": xr.Dataset(errors)} if errors else {}
         if answer.facts:
             nodes["/facts"] = xr.Dataset({name: ((), values[0]) for name, values in answer.facts.items()})
         for phase, info in finished.outcome.trace.items():
@@ -216,7 +216,6 @@ class Result:
 
     def _new_errors(self, points: Points, groups: list[Group]) -> np.ndarray:
         """Errors of one new measurement per draw, point and group, from each draw's own noise size."""
-
         model = self.model
 
         def sizes(theta: Any) -> Any:
@@ -260,11 +259,7 @@ class Result:
     # -- reading it ---------------------------------------------------------------------------
 
     def diagnose(self, against: "Sequence[Result]" = ()) -> "Diagnosis":
-        """Checks with numbers, and a verdict: trust, caution, or do not trust.
-
-        Arguments:
-            against: results of other methods for the same problem, to compare with; they stay part of the verdict.
-        """
+        """Checks with numbers, and a verdict: trust, caution, or do not trust; other results to compare with stay part of it."""
         from .diagnostics import diagnose
 
         if "diagnosis" not in self.__dict__ or against:
