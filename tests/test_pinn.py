@@ -8,7 +8,7 @@ from scipy.optimize import curve_fit, least_squares
 
 import fiducial as fd
 from fiducial.model import bind
-from fiducial.problems.poisson import solution, source
+from fiducial.problems._poisson import solution, source
 from fiducial.status import Status
 from helpers import SMALL, batch, decay, poisson, run
 

@@ -67,10 +67,10 @@ def run(
         if others:
             raise ValueError(f"--set {others[0]}.{next(iter(settings[others[0]]))}=...: the method is '{name}'; give --method {others[0]}")
         chosen = catalogue.method(name, **settings[name])
-        others_to_run = [catalogue.method(n) for n in against.split(",")] if against else []
-        for other in (chosen, *others_to_run):
+        rivals = [catalogue.method(n) for n in against.split(",")] if against else []
+        for other in (chosen, *rivals):
             other.check(posed)
-            if others_to_run and other.no_interval:
+            if rivals and other.no_interval:
                 raise ValueError(f"--against: '{other.name}' has no intervals to compare; give methods that have")
     except (ValueError, TypeError, KeyError, OSError) as error:
         _fail(error)
@@ -85,8 +85,8 @@ def run(
         _fail(error)
     except OSError as error:
         _fail(f"cannot write to {folder}: {error.strerror}")
-    if others_to_run:
-        result.diagnose(against=[fit(posed, other, seed=seed, progress=False if quiet else None) for other in others_to_run])
+    if rivals:
+        result.diagnose(against=[fit(posed, other, seed=seed, progress=False if quiet else None) for other in rivals])
     _write(result, folder, level)
     Checkpoint(folder / "checkpoint").remove()  # only now is the result safe elsewhere
     if not quiet:

@@ -178,7 +178,7 @@ def _draws(result: "Result") -> list[Check]:
         checks.append(Check("share of draws off their equations", value, 0.02, value <= 0.02, False, advice))
     if "effective draws" in facts:
         short = _LEAST_DRAWS - facts["effective draws"]
-        advice = "the draws are worth too few independent ones for 95 % limits; give more draws, or use efi-gn if their weights are uneven"
+        advice = "the draws are worth too few independent ones for 95 % limits; give more draws"
         checks.append(Check(f"effective draws short of {_LEAST_DRAWS}", max(0.0, short), 0.0, short <= 0, False, advice))
     if "R-hat" in facts:
         value = facts["R-hat"]

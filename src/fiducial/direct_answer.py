@@ -4,12 +4,10 @@ import jax
 import numpy as np
 
 from .linearisation import most_directions
+from .manifold import LARGEST_MISS
 from .method import Answer, Outcome
 from .model import Model
 from .resampling import Resampled, resample
-
-LARGEST_MISS = 0.05
-"""How far from its equations a draw may be, in standard errors, to count as solved."""
 
 
 def direct_bytes(model: Model, block: int) -> int:

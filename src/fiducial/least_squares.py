@@ -6,6 +6,7 @@ folded first. All of this wants float64: condition numbers reach 1e15.
 """
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -38,9 +39,9 @@ def _noisy_first(model: Model) -> list[Group]:
 def ridge_solver(jacobian: Float[Array, "m p"], cost: Float[Array, "*p"]) -> Callable[[Float[Array, "m *k"]], Float[Array, "p *k"]]:
     """Factor once, then solve for any number of residuals.
 
-    The step for a residual r minimises ``|r - J d|^2 + sum(cost d^2)``, with one cost for all parameters or
-    one for each. The smaller of the two
-    normal matrices is factored, m x m or p x p; steps are not finite when that fails for want of cost.
+    The step for a residual r minimises ``|r - J d|^2 + sum(cost d^2)``, with one cost for all parameters or one for
+    each. The smaller of the two normal matrices is factored, m x m or p x p; steps are not finite when that
+    fails for want of cost.
 
     Example:
         >>> solve = ridge_solver(jnp.array([[2.0, 0.0]]), jnp.array([4.0, 1.0]))
@@ -110,6 +111,53 @@ def fold(rows: Float[Array, "m *k"], most: int, key: PRNGKeyArray) -> Float[Arra
     signed = (rows.T * signs).T[order]
     padded = jnp.concatenate([signed, jnp.zeros((each * most - m, *rows.shape[1:]), rows.dtype)])
     return jnp.sum(padded.reshape(each, most, *rows.shape[1:]), axis=0)
+
+
+class Step(NamedTuple):
+    """A step of Levenberg and Marquardt.
+
+    Attributes:
+        move: the step of the linear model.
+        trial: where to go, the bend of the model followed too.
+        predicted: by how much the linear model says that the cost falls.
+    """
+
+    move: Float[Array, " p"]
+    trial: Float[Array, " p"]
+    predicted: Float[Array, ""]
+
+
+def ridge_step(
+    residual: Float[Array, " m"],
+    jacobian: Float[Array, "m p"],
+    theta: Float[Array, " p"],
+    *,
+    damping: Float[Array, ""],
+    ridge: Float[Array, "*p"],
+    gone: Float[Array, " p"],
+    bend: Callable[[Float[Array, " p"]], Float[Array, " m"]] | None,
+) -> Step:
+    """One step that lowers ``|r|^2 + sum(ridge gone^2)``.
+
+    Arguments:
+        residual: the rows r at theta.
+        jacobian: their negated Jacobian.
+        theta: where the step starts.
+        damping: relative to the mean squared row of the Jacobian.
+        ridge: cost of being away from where the ridge pulls to; 0 for none.
+        gone: how far theta is from there.
+        bend: the second derivative of the rows along a move, for geodesic acceleration: the bend of the
+            model is followed, unless it would rule the step. None to leave it out.
+    """
+    cost = damping * jnp.sum(jacobian**2) / len(jacobian) + ridge
+    solve, pull = ridge_solver(jacobian, cost), ridge / cost * gone
+    move = solve(residual + jacobian @ pull) - pull
+    predicted = jnp.sum(residual**2) - jnp.sum((residual - jacobian @ move) ** 2) - jnp.sum(ridge * move * (move + 2 * gone))
+    trial = theta + move
+    if bend is not None:
+        more = solve(0.5 * bend(move))
+        trial += jnp.where(jnp.sum(more**2) < 0.25 * jnp.sum(move**2), more, 0.0)
+    return Step(move, trial, predicted)
 
 
 def curvature(rows: Callable[[Float[Array, " p"]], Float[Array, " m"]], theta: Float[Array, " p"], along: Float[Array, " p"]) -> Float[Array, " m"]:

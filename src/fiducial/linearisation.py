@@ -82,13 +82,18 @@ def exact_means(model: Model, theta: Float[Array, " p"]) -> Float[Array, " e"]:
     return jnp.concatenate(rows or [jnp.zeros(0, theta.dtype)])
 
 
+def jacobians(model: Model, theta: Float[Array, " p"], fit: Float[Array, " p"]) -> tuple[Float[Array, "k p"], Float[Array, "e p"]]:
+    """Of the noisy and of the exact rows, in the same units."""
+    noise = model.noise(fit)
+    parts = [(g.exact, model.whiten(g, model.mean_jacobian(theta, g)[1], noise.get(g.name, {}))) for g in model.groups]
+    none = jnp.zeros((0, theta.size), theta.dtype)
+    return tuple(jnp.concatenate([part for e, part in parts if e is exact] or [none]) for exact in (False, True))  # type: ignore[return-value]
+
+
 def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisation:
     """Linearise at a fit; see the module's text for the mathematics."""
-    noise = model.noise(theta)
     stretch = jnp.asarray(model.stretch)
-    jacobians = {g.name: model.whiten(g, model.mean_jacobian(theta, g)[1], noise.get(g.name, {})) * stretch for g in model.groups}
-    none = jnp.zeros((0, theta.size), theta.dtype)
-    Ju, Je = (jnp.concatenate([jacobians[g.name] for g in model.groups if g.exact is exact] or [none]) for exact in (False, True))
+    Ju, Je = (rows * stretch for rows in jacobians(model, theta, theta))
 
     def free(relative: Array) -> tuple[Array, Array]:
         """The noisy rows on the null space of the exact ones, as columns, and their kernel."""
@@ -99,7 +104,7 @@ def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisat
         return columns, 0.5 * (kernel + kernel.T)
 
     # one after another: XLA's threads on a CPU can wait for each other for ever in several batched factorisations at once
-    (_, columns, tighter_columns), (loose, kernel, tighter) = jax.lax.map(free, RELEASE * jnp.array([100.0, 1.0, 0.01]))
+    (_, columns, tighter_columns), (looser, kernel, tighter) = jax.lax.map(free, RELEASE * jnp.array([100.0, 1.0, 0.01]))
     Je, columns = jax.lax.optimization_barrier((Je, columns))
     values, basis = (v[..., ::-1] for v in jnp.linalg.eigh(kernel))
     if model.loose:
@@ -110,7 +115,7 @@ def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisat
         other = columns @ (basis / (smaller + 0.1))
     else:
         # after the first direction of noise there are only more of them, down to rounding errors
-        before = jnp.linalg.eigvalsh(loose)[::-1]
+        before = jnp.linalg.eigvalsh(looser)[::-1]
         real = jnp.cumprod((values > _STAYS * before) & (values > _ROUNDING * values[0])).astype(bool)
         share, inverse = real.astype(theta.dtype), jnp.where(real, 1 / jnp.where(real, values, 1.0), 0.0)
         rotated = basis.T @ tighter @ basis
@@ -120,7 +125,7 @@ def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisat
     restore = Ju.T[:, :0]
     if len(Je):
         restore = stretch[:, None] * damped_solver(Je, jnp.asarray(_CORRECTION * len(Je)))(jnp.eye(len(Je), dtype=theta.dtype))
-    noisy = noisy_means(model, theta, theta)
+    noise, noisy = model.noise(theta), noisy_means(model, theta, theta)
     targets = jnp.concatenate([model.targets(g, data[g.name], noise[g.name]) for g in model.groups if not g.exact])
     errors, exact = model.errors(theta, data), exact_means(model, theta)
     value, slope = probe(model, theta), jax.jacrev(lambda t: probe(model, t))(theta)
@@ -145,8 +150,7 @@ def _change(sd: Float[Array, " q"], other: Float[Array, " q"]) -> Float[Array, "
 def most_directions(model: Model) -> int:
     """How many informed directions are followed: what an equation of order three in each output may leave free."""
     rows = sum(len(g.sites) for g in model.groups if not g.exact)
-    constants = sum(int(u.guess.size) for u in model.problem.unknowns.values())
-    few = constants + 3 * len(model.problem.outputs)
+    few = model.constant_count + 3 * len(model.problem.outputs)
     return min(rows, model.size, few if model.size > _FEW else model.size)
 
 

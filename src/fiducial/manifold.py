@@ -12,10 +12,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from .least_squares import curvature, damped_solver, eliminate, ridge_solver
-from .linearisation import RELEASE, Linearisation, exact_means, most_directions, noisy_means
+from .least_squares import curvature, damped_solver, eliminate, ridge_step
+from .linearisation import RELEASE, Linearisation, exact_means, jacobians, most_directions, noisy_means
 from .model import Data, Model
 
+LARGEST_MISS = 0.05
+"""How far from its goal a solution may be, in standard errors, to count as found."""
+MOST_POINTS = 1000
+"""The equation is asked at no more points than this while drawing; the fit has met all of them."""
 _CLOSE = 1e-3
 """A solution this near its goal, in standard errors, needs no further step."""
 _LEAST_DAMPING = 1e-12
@@ -103,7 +107,7 @@ class Manifold:
             return jnp.concatenate([short, heavy * (fit.exact - exact_means(model, theta))])
 
         def slope(theta: Array) -> Array:
-            noisy, exact = self._jacobians(theta)
+            noisy, exact = jacobians(self.model, theta, self.fit.theta)
             return jnp.concatenate([jnp.where(self.informed[:, None], fit.basis.T @ noisy, 0.0), heavy * exact])
 
         start = jnp.where(miss < jnp.max(jnp.abs(goal)), theta, fit.theta)
@@ -124,22 +128,15 @@ class Manifold:
             return jnp.concatenate([off, heavy * (fit.exact - exact_means(model, theta))])
 
         def slope(theta: Array) -> Array:
-            noisy, exact = self._jacobians(theta)
+            noisy, exact = jacobians(self.model, theta, self.fit.theta)
             return jnp.concatenate([noisy, heavy * exact])
 
         ridge = 1 / jnp.asarray(model.stretch) ** 2
         return _climb(rows, slope, fit.theta, ridge=ridge, origin=fit.theta, steps=steps, close=10 * _CLOSE, accelerate=True)
 
-    def _jacobians(self, theta: Float[Array, " p"]) -> tuple[Float[Array, "k p"], Float[Array, "e p"]]:
-        """Of the noisy and of the exact rows, fresh."""
-        model, noise = self.model, self.model.noise(self.fit.theta)
-        parts = [(g.exact, model.whiten(g, model.mean_jacobian(theta, g)[1], noise.get(g.name, {}))) for g in model.groups]
-        none = jnp.zeros((0, model.size), theta.dtype)
-        return tuple(jnp.concatenate([part for e, part in parts if e is exact] or [none]) for exact in (False, True))  # type: ignore[return-value]
-
     def fresh_view(self, theta: Float[Array, " p"]) -> View:
         """Means and tangent at theta from a fresh Jacobian, for solutions far from the fit."""
-        Ju, Je = self._jacobians(theta)
+        Ju, Je = jacobians(self.model, theta, self.fit.theta)
         moves = jnp.where(self.real, self.fit.along[:, : self.r], 0.0)
         if len(Je):
             moves = moves - damped_solver(Je, jnp.asarray(RELEASE * len(Je)))(Je @ moves)
@@ -195,13 +192,8 @@ def _climb(
     def step(carry: tuple[Array, Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array, Array]:
         theta, residual, damping, _, count = carry
         jacobian, gone = slope(theta), theta - origin
-        cost = ridge + damping * jnp.sum(jacobian**2) / len(jacobian)
-        solve, pull = ridge_solver(jacobian, cost), ridge / cost * gone
-        move = solve(residual + jacobian @ pull) - pull
-        trial = theta + move
-        if accelerate:
-            bend = solve(0.5 * curvature(rows, theta, move))
-            trial += jnp.where(jnp.sum(bend**2) < 0.25 * jnp.sum(move**2), bend, 0.0)
+        bend = (lambda move: curvature(rows, theta, move)) if accelerate else None
+        move, trial, _ = ridge_step(residual, jacobian, theta, damping=damping, ridge=ridge, gone=gone, bend=bend)
         after = rows(trial)
         costs = [jnp.sum(r**2) + jnp.sum(ridge * (t - origin) ** 2) for r, t in ((residual, theta), (after, trial))]
         better = costs[1] < costs[0]

@@ -150,6 +150,19 @@ class AbstractMethod(eqx.Module):
         return {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
 
+def require_positive(method: AbstractMethod, *settings: str) -> None:
+    """Raise a ``ValueError`` if one of the settings, a number of something, is not positive."""
+    for setting in settings:
+        if getattr(method, setting) < 1:
+            raise ValueError(f"{type(method).__name__}({setting}={getattr(method, setting)}): at least 1")
+
+
+def require_noise(method: AbstractMethod, problem: Problem) -> None:
+    """Raise a ``ValueError`` if all observations are exact, so that there is nothing to draw."""
+    if all(g.exact for g in problem.groups):
+        raise ValueError(f"{method.name}: all observations are exact, so there is no uncertainty to draw; use pinn, or name the noise")
+
+
 def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value

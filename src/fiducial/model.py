@@ -83,16 +83,17 @@ class Model:
         """
         free = np.ones(self.size)
         if self.loose:
-            free[self.size - self._constants :] = _FREE
+            free[self.size - self.constant_count :] = _FREE
         return free
 
     @property
-    def _constants(self) -> int:
+    def constant_count(self) -> int:
+        """Number of unknown constants, components of vectors counted."""
         return sum(int(u.guess.size) for u in self.problem.unknowns.values())
 
     def constants(self, columns: Float[Array, "p *columns"]) -> Float[Array, "c *columns"]:
         """The part of a parameter vector, or of columns like it, that holds the unknown constants, unconstrained."""
-        return columns[self.size - self._constants :]  # a tree is flattened by name: network, noise, unknowns
+        return columns[self.size - self.constant_count :]  # a tree is flattened by name: network, noise, unknowns
 
     def thinned(self, most: int) -> "Model":
         """The same model with the equation asked at no more than so many points, where it holds exactly."""
@@ -118,6 +119,11 @@ class Model:
         parts = self._parts(theta)
         raw = {g: {n: u.unconstrain(noise[g][n]) for n, u in us.items()} for g, us in self._noise_unknowns.items()}
         return _ravel({**parts, "noise": raw}).astype(theta.dtype)
+
+    def resize_noise(self, theta: Float[Array, " p"], fit: Float[Array, " p"], factors: Mapping[str, Array]) -> Float[Array, " p"]:
+        """The same parameters with the errors of each group so many times as large as those of the fit."""
+        noise = self.noise(fit)
+        return self.with_noise(theta, {g.name: g.noise.resize(noise[g.name], factors[g.name]) for g in self.groups if g.noise is not None})
 
     def field(self, theta: Float[Array, " p"]) -> Field:
         """The solution that the parameters stand for."""

@@ -3,13 +3,11 @@
 from typing import ClassVar
 
 from ..direct_answer import direct_answer, direct_bytes
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_positive
 from ..model import Data, Model
-from ..phases.direct_draws import DirectDraws
+from ..phases.direct_draws import BLOCK, DirectDraws
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..problem import Problem
-
-_BLOCK = 50
 
 
 class EFIDirect(AbstractMethod):
@@ -37,19 +35,16 @@ class EFIDirect(AbstractMethod):
     summary: ClassVar[str] = "one fit, then the equations solved for fresh errors: independent fiducial draws in seconds"
 
     def __check_init__(self) -> None:
-        for setting in ("draws", "lm_steps", "chains"):
-            if getattr(self, setting) < 1:
-                raise ValueError(f"EFIDirect({setting}={getattr(self, setting)}): at least 1")
+        require_positive(self, "draws", "lm_steps", "chains")
 
     def check(self, problem: Problem) -> None:
-        if all(g.exact for g in problem.groups):
-            raise ValueError("efi-direct: all observations are exact, so there is no uncertainty to draw; use pinn, or name the noise")
+        require_noise(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        return LevenbergMarquardt(self.lm_steps), DirectDraws(-(-self.draws // _BLOCK), _BLOCK)
+        return LevenbergMarquardt(self.lm_steps), DirectDraws(-(-self.draws // BLOCK))
 
     def lane_bytes(self, model: Model) -> int:
-        return super().lane_bytes(model) + direct_bytes(model, _BLOCK)
+        return super().lane_bytes(model) + direct_bytes(model, BLOCK)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         return direct_answer(model, outcome, self.draws)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..convergence import convergence
 from ..linearisation import most_directions
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_positive
 from ..model import Data, Model
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..phases.manifold_walk import ManifoldWalk
@@ -17,8 +17,9 @@ from ..problem import Problem
 class EFIGN(AbstractMethod):
     """Fit, then let the errors wander over all that explain the data, the solution following by Gauss-Newton steps.
 
-    Slower than ``efi-direct``, and right on models so curved that the weights of its draws become uneven.
-    The draws are correlated: the diagnosis says how many independent ones they are worth.
+    A second opinion on ``efi-direct`` that does not lean on weights, and slower. The draws are correlated:
+    the diagnosis says how many independent ones they are worth. The walk uses the factorisation of the
+    fit; where solutions are too far from it to be followed, the diagnosis counts the moves that got lost.
 
     Arguments:
         draws: number of draws of each chain.
@@ -38,20 +39,17 @@ class EFIGN(AbstractMethod):
     lm_steps: int = 1200
     chains: int = 4
     name: ClassVar[str] = "efi-gn"
-    summary: ClassVar[str] = "a chain over the errors with the solution following by Gauss-Newton steps: for strongly curved models"
+    summary: ClassVar[str] = "a chain over the errors with the solution following by Gauss-Newton steps: a second opinion that needs no weights"
 
     def __check_init__(self) -> None:
-        for setting in ("draws", "moves", "lm_steps", "chains"):
-            if getattr(self, setting) < 1:
-                raise ValueError(f"EFIGN({setting}={getattr(self, setting)}): at least 1")
+        require_positive(self, "draws", "moves", "lm_steps", "chains")
 
     @property
     def _warm_up(self) -> int:
         return max(1, self.draws // 5)
 
     def check(self, problem: Problem) -> None:
-        if all(g.exact for g in problem.groups):
-            raise ValueError("efi-gn: all observations are exact, so there is no uncertainty to draw; use pinn, or name the noise")
+        require_noise(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         return LevenbergMarquardt(self.lm_steps), ManifoldWalk(self._warm_up + self.draws, self._warm_up, self.moves)

@@ -3,13 +3,11 @@
 from typing import ClassVar
 
 from ..direct_answer import direct_answer, direct_bytes
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_positive
 from ..model import Data, Model
-from ..phases.direct_draws import DirectDraws
+from ..phases.direct_draws import BLOCK, DirectDraws
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..problem import Problem
-
-_BLOCK = 50
 
 
 class EFILinear(AbstractMethod):
@@ -35,19 +33,16 @@ class EFILinear(AbstractMethod):
     summary: ClassVar[str] = "one fit, then draws from its linearisation: instant, and right where the model is nearly linear"
 
     def __check_init__(self) -> None:
-        for setting in ("draws", "lm_steps", "chains"):
-            if getattr(self, setting) < 1:
-                raise ValueError(f"EFILinear({setting}={getattr(self, setting)}): at least 1")
+        require_positive(self, "draws", "lm_steps", "chains")
 
     def check(self, problem: Problem) -> None:
-        if all(g.exact for g in problem.groups):
-            raise ValueError("efi-linear: all observations are exact, so there is no uncertainty to draw; use pinn, or name the noise")
+        require_noise(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        return LevenbergMarquardt(self.lm_steps), DirectDraws(-(-self.draws // _BLOCK), _BLOCK, linear=True)
+        return LevenbergMarquardt(self.lm_steps), DirectDraws(-(-self.draws // BLOCK), linear=True)
 
     def lane_bytes(self, model: Model) -> int:
-        return super().lane_bytes(model) + direct_bytes(model, _BLOCK)
+        return super().lane_bytes(model) + direct_bytes(model, BLOCK)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         return direct_answer(model, outcome, self.draws)

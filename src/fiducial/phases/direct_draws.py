@@ -8,15 +8,13 @@ import jax.scipy.linalg as jsl
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..linearisation import Linearisation, collapse, linearise, normal_errors, probe
-from ..manifold import Manifold, View, once, only, rows_of
+from ..manifold import LARGEST_MISS, MOST_POINTS, Manifold, View, once, only, rows_of
 from ..method import AbstractPhase, Drawn, Info
 from ..model import Data, Model
 
-_MOST_POINTS = 1000
-"""The equation is asked at no more points than this while drawing; the fit has met all of them."""
+BLOCK = 50
+"""Draws made at once."""
 _RESCUE_STEPS = 40
-_LARGEST_MISS = 0.05
-"""How far from its equations a draw may be, in standard errors of the informed directions, to count as solved."""
 _NO_SOLUTION = 1.0
 """A draw that stays further away has no solution, and no weight; one in between is kept where it came to."""
 _LARGEST_MISS_OF_ONE = 1.0
@@ -69,14 +67,13 @@ class DirectDraws(AbstractPhase):
     For errors z the target of the noisy rows is ``y_hat - s P z``, with P the projection onto the
     informed directions, while exact rows keep their values. It is reached from the fit by a few steps
     with the factorisation of the fit (chord steps), then with the tangent where the draw is, and for
-    the last few draws of a strongly curved model with Jacobians of their own. Where an error size is unknown, it is drawn
-    too: ``s = sqrt(RSS / |(I - P) z|^2)``; several unknown sizes are drawn each by its own chi-square.
-    Curvature makes the draws' density differ from the fiducial one; the weights correct for it, and
-    for the sizes that have no exact pivot.
+    the last few draws of a strongly curved model with Jacobians of their own. Where an error size is
+    unknown, it is drawn too: ``s = sqrt(RSS / |(I - P) z|^2)``; several unknown sizes are drawn each by
+    its own chi-square. Curvature makes the draws' density differ from the fiducial one; the weights
+    correct for it, and for the sizes that have no exact pivot.
 
     Arguments:
         steps: number of blocks of draws.
-        block: draws in a block.
         chord_steps: at most so many steps towards the target with the tangent of the fit.
         newton_steps: at most so many more with the tangent where the draw is, for draws that are not there
             yet; and for all draws of a free function.
@@ -87,7 +84,6 @@ class DirectDraws(AbstractPhase):
     """
 
     steps: int
-    block: int = 50
     chord_steps: int = 6
     newton_steps: int = 10
     linear: bool = False
@@ -99,10 +95,10 @@ class DirectDraws(AbstractPhase):
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> DirectState:
         theta = previous.theta.astype(jnp.float64)
-        fit = linearise(model.thinned(_MOST_POINTS), theta, data)
-        none, probes = jnp.zeros(self.block), jnp.zeros((self.block, fit.probe.size))
+        fit = linearise(model.thinned(MOST_POINTS), theta, data)
+        none, probes = jnp.zeros(BLOCK), jnp.zeros((BLOCK, fit.probe.size))
         extra = {"log_weight": none, "miss": none, "failed": none > 0, "probe": probes, "linear_probe": probes}
-        return DirectState(theta, fit, Drawn(jnp.zeros((self.block, theta.size)), extra))
+        return DirectState(theta, fit, Drawn(jnp.zeros((BLOCK, theta.size)), extra))
 
     def step(self, model: Model, data: Data, state: DirectState, progress: Array, *, key: PRNGKeyArray) -> tuple[DirectState, Info]:
         drawn = self._block(model, data, state.fit, key)
@@ -113,13 +109,13 @@ class DirectDraws(AbstractPhase):
         return state.drawn
 
     def _block(self, model: Model, data: Data, fit: Linearisation, key: PRNGKeyArray) -> Drawn:
-        model = model.thinned(_MOST_POINTS)
+        model = model.thinned(MOST_POINTS)
         manifold = Manifold(model, fit)
-        proposals = jax.vmap(lambda k: propose(model, fit, k))(jax.random.split(key, self.block))
+        proposals = jax.vmap(lambda k: propose(model, fit, k))(jax.random.split(key, BLOCK))
         solved = jax.vmap(lambda proposal: self._solve(manifold, data, proposal))(proposals)
         if not self.linear and not self._free(manifold):
             # one after another: only those that need it pay for it
-            far = jnp.any(~(solved.miss <= _LARGEST_MISS))
+            far = jnp.any(~(solved.miss <= LARGEST_MISS))
             solved = once(far, lambda now: jax.lax.map(lambda one: self._solve_far(manifold, data, *one), (proposals, now)), solved)
         return jax.vmap(lambda proposal, one: self._finish(manifold, proposal, one))(proposals, solved)
 
@@ -136,7 +132,7 @@ class DirectDraws(AbstractPhase):
             return Solved(tangent, zero, proposal.log_density, rss)
         if self._free(manifold):
             theta, left = manifold.regress(fit.basis @ proposal.goal, steps=self.newton_steps)
-            return Solved(theta, left * _LARGEST_MISS / _LARGEST_MISS_OF_ONE, proposal.log_density, rss)
+            return Solved(theta, left * LARGEST_MISS / _LARGEST_MISS_OF_ONE, proposal.log_density, rss)
         theta = manifold.reach(tangent, proposal.goal, chord_steps=self.chord_steps, newton_steps=self.newton_steps)
         return self._look(manifold, data, proposal, theta, manifold.view(theta))
 
@@ -147,7 +143,7 @@ class DirectDraws(AbstractPhase):
             theta = manifold.rescue(solved.theta, solved.miss, proposal.goal, steps=_RESCUE_STEPS)
             return self._look(manifold, data, proposal, theta, manifold.fresh_view(theta))
 
-        return once(~(solved.miss <= _LARGEST_MISS), again, solved)
+        return once(~(solved.miss <= LARGEST_MISS), again, solved)
 
     def _look(self, manifold: Manifold, data: Data, proposal: Proposal, theta: Array, view: View) -> Solved:
         rss = manifold.sums_of_squares(theta, data)
@@ -164,9 +160,7 @@ class DirectDraws(AbstractPhase):
             # a draw's error sizes follow its own residuals, not those of the linear model
             own = {g: jnp.sqrt(solved.rss[g] / linear) for g, linear in proposal.linear_rss.items()}
             sizes = {g: s * own.get(g, 1.0) for g, s in sizes.items()}
-        noise = model.noise(fit.theta)
-        grown = {g.name: g.noise.resize(noise[g.name], sizes[g.name]) for g in model.groups if g.noise is not None}
-        theta = model.with_noise(solved.theta, grown)
+        theta = model.resize_noise(solved.theta, fit.theta, sizes)
         probes = {"probe": probe(model, theta), "linear_probe": fit.probe + fit.probe_along @ proposal.goal}
         failed = ~(jnp.all(jnp.isfinite(theta)) & (solved.miss <= _NO_SOLUTION))
         return Drawn(theta, {"log_weight": log_weight, "miss": solved.miss, "failed": failed, **probes})

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..least_squares import curvature, fold, ridge_solver, stack_linearisation, stack_rows
+from ..least_squares import curvature, fold, ridge_step, stack_linearisation, stack_rows
 from ..method import AbstractPhase, Info
 from ..model import Data, Model
 
@@ -20,7 +20,7 @@ _PATIENCE = 200
 """A start is given at least so many steps."""
 _MOST_TIGHT = 100.0
 """Where data and physics pull at each other, the weight may grow so much beyond its usual end."""
-_LOOSE_START = 0.1
+_FIRST_WEIGHT = 0.1
 """Weight of exact rows at the start, relative to the precision of the data."""
 
 
@@ -108,7 +108,7 @@ class LevenbergMarquardt(AbstractPhase):
     def _begin(self, model: Model, theta: Array, start: Array, best: Array, best_cost: Array) -> LMState:
         far = jnp.asarray(jnp.finfo(theta.dtype).max)
         zero = jnp.asarray(0)
-        weight = _LOOSE_START * model.precision(theta)
+        weight = _FIRST_WEIGHT * model.precision(theta)
         # the cost of no start at all is left finite: a state must be
         return LMState(theta, theta, jnp.asarray(1.0), jnp.asarray(2.0), weight, far, zero, zero, start, best, jnp.minimum(best_cost, far))
 
@@ -124,19 +124,15 @@ class LevenbergMarquardt(AbstractPhase):
             return jnp.concatenate([rows[:noisy_rows], fold(rows[noisy_rows:], _MOST_ROWS, key)])
 
         residual, jacobian = folded(residual), folded(jacobian)
-        damping = state.damping * jnp.sum(jacobian**2) / max(1, len(residual))
         # a ridge of one on every weight where a function is free, none elsewhere
         ridge = 1 / jnp.asarray(model.stretch) ** 2 if model.loose else jnp.asarray(0.0)
-        cost = damping + ridge
-        solve = ridge_solver(jacobian, cost)
         gone = state.theta - state.origin
-        pull = ridge / cost * gone
-        move = solve(residual + jacobian @ pull) - pull
+
+        def bend(move: Array) -> Array:
+            return folded(curvature(lambda t: stack_rows(model, t, data, state.weight), state.theta, move))
+
+        _, trial, predicted = ridge_step(residual, jacobian, state.theta, damping=state.damping, ridge=ridge, gone=gone, bend=bend)
         before += jnp.sum(ridge * gone**2)
-        predicted = jnp.sum(residual**2) - jnp.sum((residual - jacobian @ move) ** 2) - jnp.sum(ridge * move * (move + 2 * gone))
-        # Geodesic acceleration: follow the bend of the model along the step, unless the bend rules it.
-        bend = solve(folded(0.5 * curvature(lambda t: stack_rows(model, t, data, state.weight), state.theta, move)))
-        trial = state.theta + move + jnp.where(jnp.sum(bend**2) < 0.25 * jnp.sum(move**2), bend, 0.0)
         rows = model.residuals(trial, data)
         misfit = _sum_of_squares([rows[g.name] for g in model.groups if not g.exact])
         physics = _sum_of_squares([rows[g.name] for g in model.groups if g.exact])

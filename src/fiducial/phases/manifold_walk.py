@@ -7,12 +7,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..linearisation import Linearisation, linearise, normal_errors, probe
-from ..manifold import Manifold
+from ..manifold import LARGEST_MISS, MOST_POINTS, Manifold
 from ..method import AbstractPhase, Drawn, Info
 from ..model import Data, Model
 
-_MOST_POINTS = 1000
-_LARGEST_MISS = 0.05
 _WANTED = 0.3
 """Share of moves to accept, about the best for a random walk in a few dimensions."""
 
@@ -76,7 +74,7 @@ class ManifoldWalk(AbstractPhase):
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> WalkState:
         theta = previous.theta.astype(jnp.float64)
-        model = model.thinned(_MOST_POINTS)
+        model = model.thinned(MOST_POINTS)
         fit = linearise(model, theta, data)
         manifold = Manifold(model, fit)
         rss = manifold.sums_of_squares(theta, data)
@@ -84,7 +82,7 @@ class ManifoldWalk(AbstractPhase):
         return WalkState(place, jnp.asarray(0.0), fit, self._drawn(model, place, fit, jnp.asarray(1.0), jnp.asarray(0.0), key))
 
     def step(self, model: Model, data: Data, state: WalkState, progress: Array, *, key: PRNGKeyArray) -> tuple[WalkState, Info]:
-        model = model.thinned(_MOST_POINTS)
+        model = model.thinned(MOST_POINTS)
         fit = state.fit
         manifold = Manifold(model, fit)
         warming = progress * self.steps < self.warm_up
@@ -99,7 +97,7 @@ class ManifoldWalk(AbstractPhase):
             view = manifold.view(theta)
             rss = manifold.sums_of_squares(theta, data)
             there = Place(theta, goal, manifold.log_density(view, rss), rss)
-            solved = manifold.miss(view.noisy, view.exact, goal) <= _LARGEST_MISS
+            solved = manifold.miss(view.noisy, view.exact, goal) <= LARGEST_MISS
             accept = solved & (jnp.log(jax.random.uniform(chance, (), jnp.float64)) < there.log_density - place.log_density)
             place = jax.tree.map(lambda a, b: jnp.where(accept, a, b), there, place)
             log_length += jnp.where(warming, 0.2 * (accept - _WANTED), 0.0)
@@ -121,11 +119,7 @@ class ManifoldWalk(AbstractPhase):
         return state.drawn
 
     def _drawn(self, model: Model, place: Place, fit: Linearisation, taken: Array, lost: Array, key: PRNGKeyArray) -> Drawn:
-        noise, errors = model.noise(fit.theta), normal_errors(model, key)
-        sized = {}
-        for g in model.groups:
-            if g.noise is not None:
-                factor = jnp.sqrt(place.rss[g.name] / jnp.sum(errors[g.name] ** 2)) if model.size_unknown(g) else jnp.asarray(1.0)
-                sized[g.name] = g.noise.resize(noise[g.name], factor)
-        theta = model.with_noise(place.theta, sized)
+        errors = normal_errors(model, key)
+        chi = {g.name: jnp.sqrt(place.rss[g.name] / jnp.sum(errors[g.name] ** 2)) for g in model.groups if model.size_unknown(g)}
+        theta = model.resize_noise(place.theta, fit.theta, {name: chi.get(name, jnp.asarray(1.0)) for name in errors})
         return Drawn(theta[None], {"probe": probe(model, theta)[None], "accepted": taken[None], "lost": lost[None]})

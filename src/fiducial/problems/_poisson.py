@@ -16,10 +16,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from ..coordinates import Box
+from ..noise.gaussian import Gaussian
+from ..observed import Observed
 from ..operators import derivative
 
 BETA = 0.01
 END = 0.7
+DOMAIN = Box(x=(-END, END))
 _GRID = 5601
 """Points of the finite differences; the error is about 1e-6 of the responses."""
 
@@ -40,9 +44,14 @@ def source(x: np.ndarray, k: float = 0.0) -> np.ndarray:
     return BETA * 108.0 * s * (2.0 * c**2 - s**2) + k * np.tanh(s**3)
 
 
-def equation(k: Callable[[Any], Any]) -> Callable[[Any, Any, Any], Any]:
+def linear(u: Any, x: Any, p: Any) -> Any:
+    """The left-hand side with ``k = 0``."""
+    return BETA * derivative(u, x, order=2)
+
+
+def nonlinear(k: Callable[[Any], Any]) -> Callable[[Any, Any, Any], Any]:
     """The left-hand side, with ``k(p)`` from the unknowns."""
-    return lambda u, x, p: BETA * derivative(u, x, order=2) + k(p) * jnp.tanh(u(x))
+    return lambda u, x, p: linear(u, x, p) + k(p) * jnp.tanh(u(x))
 
 
 @lru_cache
@@ -120,6 +129,19 @@ class ExactAnswer:
         return np.stack([np.interp(x, grid, column) for column in responses.T], axis=1)
 
 
-def measured(sensors: np.ndarray, sd: float, replicates: int, rng: np.random.Generator) -> np.ndarray:
-    """Simulated measurements of u, (sensor, replicate)."""
-    return values(sensors)[:, None] + sd * rng.standard_normal((len(sensors), replicates))
+def measured_u(sensors: np.ndarray, sd: float, replicates: int, rng: np.random.Generator, *, told: bool = True) -> Observed:
+    """Simulated measurements of u; ``told`` says whether the method is told the size of their errors."""
+    y = values(sensors)[:, None] + sd * rng.standard_normal((len(sensors), replicates))
+    return Observed("u", x=sensors, y=y, noise=Gaussian(sd=sd if told else None))
+
+
+def known_f(n: int, k: float = 0.0) -> Observed:
+    """f at evenly spaced points, exact."""
+    x = np.linspace(-END, END, n)
+    return Observed("equation", x=x, y=source(x, k))
+
+
+def measured_f(n: int, sd: float, replicates: int, rng: np.random.Generator, k: float = 0.0) -> Observed:
+    """Simulated measurements of f at evenly spaced points."""
+    x = np.linspace(-END, END, n)
+    return Observed("equation", x=x, y=source(x, k)[:, None] + sd * rng.standard_normal((n, replicates)), noise=Gaussian(sd=sd))

@@ -2,12 +2,8 @@
 
 import numpy as np
 
-from ..coordinates import Box
-from ..noise.gaussian import Gaussian
-from ..observed import Observed
-from ..operators import derivative
 from ..problem import Problem, Truth
-from ._poisson import BETA, END, ExactAnswer, measured, solution, source
+from ._poisson import DOMAIN, END, ExactAnswer, known_f, linear, measured_u, solution
 
 
 def poisson(*, sd: float = 0.05, replicates: int = 10, n_f: int = 200, data_seed: int = 0) -> Problem:
@@ -23,15 +19,12 @@ def poisson(*, sd: float = 0.05, replicates: int = 10, n_f: int = 200, data_seed
         >>> poisson(sd=0.1).options["sd"]
         0.1
     """
-    ends, x_f = np.array([-END, END]), np.linspace(-END, END, n_f)
+    ends = np.array([-END, END])
     return Problem(
         name="poisson",
-        equation=lambda u, x, p: BETA * derivative(u, x, order=2),
-        domain=Box(x=(-END, END)),
-        observations=[
-            Observed("u", x=ends, y=measured(ends, sd, replicates, np.random.default_rng(data_seed)), noise=Gaussian(sd=sd)),
-            Observed("equation", x=x_f, y=source(x_f)),
-        ],
+        equation=linear,
+        domain=DOMAIN,
+        observations=[measured_u(ends, sd, replicates, np.random.default_rng(data_seed)), known_f(n_f)],
         truth=Truth(outputs={"u": solution}),
         exact=ExactAnswer(ends, sd),
         options={"sd": sd, "replicates": replicates, "n_f": n_f, "data_seed": data_seed},

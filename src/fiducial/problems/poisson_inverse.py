@@ -2,13 +2,10 @@
 
 import numpy as np
 
-from ..coordinates import Box
 from ..networks import MLP
-from ..noise.gaussian import Gaussian
-from ..observed import Observed
 from ..problem import Problem, Truth
 from ..unknowns import Real
-from ._poisson import END, ExactAnswer, equation, measured, solution, source
+from ._poisson import DOMAIN, END, ExactAnswer, known_f, measured_u, nonlinear, solution
 
 
 def poisson_inverse(
@@ -38,17 +35,14 @@ def poisson_inverse(
         >>> list(poisson_inverse().unknowns)
         ['k']
     """
-    x_u, x_f = np.linspace(-END, END, sensors), np.linspace(-END, END, n_f)
+    x_u = np.linspace(-END, END, sensors)
     return Problem(
         name="poisson-inverse",
-        equation=equation(lambda p: p["k"]),
-        domain=Box(x=(-END, END)),
+        equation=nonlinear(lambda p: p["k"]),
+        domain=DOMAIN,
         unknowns={"k": Real(guess)},
         network=MLP((width, width)),
-        observations=[
-            Observed("u", x=x_u, y=measured(x_u, sd, replicates, np.random.default_rng(data_seed)), noise=Gaussian(sd=sd)),
-            Observed("equation", x=x_f, y=source(x_f, k)),
-        ],
+        observations=[measured_u(x_u, sd, replicates, np.random.default_rng(data_seed)), known_f(n_f, k)],
         truth=Truth(outputs={"u": solution}, unknowns={"k": k}),
         exact=ExactAnswer(x_u, sd, k=k, unknown_k=True),
         options={

@@ -2,12 +2,8 @@
 
 import numpy as np
 
-from ..coordinates import Box
-from ..noise.gaussian import Gaussian
-from ..observed import Observed
-from ..operators import derivative
 from ..problem import Problem, Truth
-from ._poisson import BETA, END, ExactAnswer, measured, solution, source
+from ._poisson import DOMAIN, END, ExactAnswer, linear, measured_f, measured_u, solution
 
 
 def poisson_noisy_f(*, sd: float = 0.05, sd_f: float = 0.05, sensors: int = 4, n_f: int = 40, replicates: int = 10, data_seed: int = 0) -> Problem:
@@ -27,16 +23,13 @@ def poisson_noisy_f(*, sd: float = 0.05, sd_f: float = 0.05, sensors: int = 4, n
         >>> [group.y.size for group in poisson_noisy_f().groups]
         [40, 400]
     """
-    x_u, x_f = np.linspace(-END, END, sensors), np.linspace(-END, END, n_f)
+    x_u = np.linspace(-END, END, sensors)
     rng = np.random.default_rng(data_seed)
     return Problem(
         name="poisson-noisy-f",
-        equation=lambda u, x, p: BETA * derivative(u, x, order=2),
-        domain=Box(x=(-END, END)),
-        observations=[
-            Observed("u", x=x_u, y=measured(x_u, sd, replicates, rng), noise=Gaussian(sd=sd)),
-            Observed("equation", x=x_f, y=source(x_f)[:, None] + sd_f * rng.standard_normal((n_f, replicates)), noise=Gaussian(sd=sd_f)),
-        ],
+        equation=linear,
+        domain=DOMAIN,
+        observations=[measured_u(x_u, sd, replicates, rng), measured_f(n_f, sd_f, replicates, rng)],
         truth=Truth(outputs={"u": solution}),
         exact=ExactAnswer(x_u, sd, sd_f=sd_f, n_f=n_f),
         options={"sd": sd, "sd_f": sd_f, "sensors": sensors, "n_f": n_f, "replicates": replicates, "data_seed": data_seed},

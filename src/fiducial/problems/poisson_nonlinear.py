@@ -2,11 +2,8 @@
 
 import numpy as np
 
-from ..coordinates import Box
-from ..noise.gaussian import Gaussian
-from ..observed import Observed
 from ..problem import Problem, Truth
-from ._poisson import END, ExactAnswer, equation, measured, solution, source
+from ._poisson import DOMAIN, END, ExactAnswer, measured_f, measured_u, nonlinear, solution
 
 
 def poisson_nonlinear(
@@ -31,16 +28,13 @@ def poisson_nonlinear(
     """
     if not 0 < inner < END:
         raise ValueError(f"inner={inner!r}: give a number between 0 and {END}")
-    x_u, x_f = np.array([-END, -inner, inner, END]), np.linspace(-END, END, n_f)
+    x_u = np.array([-END, -inner, inner, END])
     rng = np.random.default_rng(data_seed)
     return Problem(
         name="poisson-nonlinear",
-        equation=equation(lambda p: k),
-        domain=Box(x=(-END, END)),
-        observations=[
-            Observed("u", x=x_u, y=measured(x_u, sd, replicates, rng), noise=Gaussian(sd=sd)),
-            Observed("equation", x=x_f, y=source(x_f, k)[:, None] + sd_f * rng.standard_normal((n_f, replicates)), noise=Gaussian(sd=sd_f)),
-        ],
+        equation=nonlinear(lambda p: k),
+        domain=DOMAIN,
+        observations=[measured_u(x_u, sd, replicates, rng), measured_f(n_f, sd_f, replicates, rng, k)],
         truth=Truth(outputs={"u": solution}),
         exact=ExactAnswer(x_u, sd, k=k, sd_f=sd_f, n_f=n_f),
         options={"sd": sd, "sd_f": sd_f, "inner": inner, "n_f": n_f, "replicates": replicates, "k": k, "data_seed": data_seed},

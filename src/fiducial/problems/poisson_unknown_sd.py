@@ -2,12 +2,8 @@
 
 import numpy as np
 
-from ..coordinates import Box
-from ..noise.gaussian import Gaussian
-from ..observed import Observed
-from ..operators import derivative
 from ..problem import Problem, Truth
-from ._poisson import BETA, END, ExactAnswer, measured, solution, source
+from ._poisson import DOMAIN, END, ExactAnswer, known_f, linear, measured_u, solution
 
 
 def poisson_unknown_sd(*, sd: float = 0.1, replicates: int = 30, n_f: int = 200, data_seed: int = 0) -> Problem:
@@ -23,15 +19,12 @@ def poisson_unknown_sd(*, sd: float = 0.1, replicates: int = 30, n_f: int = 200,
         >>> poisson_unknown_sd().groups[0].y.size
         60
     """
-    ends, x_f = np.array([-END, END]), np.linspace(-END, END, n_f)
+    ends = np.array([-END, END])
     return Problem(
         name="poisson-unknown-sd",
-        equation=lambda u, x, p: BETA * derivative(u, x, order=2),
-        domain=Box(x=(-END, END)),
-        observations=[
-            Observed("u", x=ends, y=measured(ends, sd, replicates, np.random.default_rng(data_seed)), noise=Gaussian()),
-            Observed("equation", x=x_f, y=source(x_f)),
-        ],
+        equation=linear,
+        domain=DOMAIN,
+        observations=[measured_u(ends, sd, replicates, np.random.default_rng(data_seed), told=False), known_f(n_f)],
         truth=Truth(outputs={"u": solution}, noise={"u": {"sd": sd}}),
         exact=ExactAnswer(ends, None),
         options={"sd": sd, "replicates": replicates, "n_f": n_f, "data_seed": data_seed},
