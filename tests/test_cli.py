@@ -1,6 +1,7 @@
 """The command: exit codes, files, and what it says about mistakes."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -51,10 +52,16 @@ def finished(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("cli") / "out"
     script = Path(sys.executable).parent / "fiducial"
     options = ["--method", "pinn", "--set", "n_f=30", "sd=0.1", "method.adam_steps=5", "method.lm_steps=5"]
-    done = subprocess.run([script, "run", "poisson", *options, "--seed", "7", "--level", "0.9", "--out", folder], capture_output=True, text=True)
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder.parent / "cache")}
+    call = [script, "run", "poisson", *options, "--seed", "7", "--level", "0.9", "--out", folder]
+    done = subprocess.run(call, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert str(folder) in done.stdout
     return folder
+
+
+def test_the_command_keeps_compiled_programs_for_the_next_run(finished):
+    assert any((finished.parent / "cache" / "fiducial").iterdir())
 
 
 def test_a_run_leaves_summary_result_and_figures(finished):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fiducial as fd
+from fiducial import program
 from fiducial.checkpoint import Checkpoint
 from fiducial.driver import Interrupted, Runner
 from fiducial.model import bind
@@ -261,3 +262,22 @@ def test_fit_does_not_begin_over_an_unfinished_run(runner, tmp_path):
         fd.fit(tiny(), METHOD, folder=tmp_path / "c")
     with pytest.raises(ValueError, match="folder"):
         fd.fit(tiny(), METHOD, resume=True)
+
+
+def test_leaving_out_data_sets_that_are_done_changes_nothing(monkeypatch):
+    method = fd.PINN(adam_steps=0, lm_steps=150)
+    outcomes, calls = [], []
+    call = program.Compiled.__call__
+    monkeypatch.setattr(program.Compiled, "__call__", lambda self, *args: calls.append(self._fn) or call(self, *args))
+    for many in (1000, 8):
+        monkeypatch.setattr(program, "_MANY", many)
+        runner = another(method=method)
+        with jax.enable_x64(True):
+            outcomes.append(runner.run(batch(runner.model, 8), seed=0).outcome)
+    assert any(getattr(fn, "__name__", "") == "_batched_few" for fn in calls)
+    whole, thinned = outcomes
+    np.testing.assert_array_equal(thinned.status, whole.status)
+    np.testing.assert_array_equal(thinned.state.age, whole.state.age)
+    np.testing.assert_allclose(thinned.state.theta, whole.state.theta, atol=1e-4)
+    np.testing.assert_allclose(thinned.trace["lm"]["misfit"], whole.trace["lm"]["misfit"], rtol=1e-4)
+    assert len(set(np.asarray(whole.state.age).ravel())) > 2

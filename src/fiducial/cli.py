@@ -3,10 +3,12 @@
 import importlib.util
 import inspect
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
+import jax
 import typer
 
 from . import catalogue
@@ -18,9 +20,7 @@ from .problem import Problem
 from .result import Result
 from .summary import as_text
 
-app = typer.Typer(
-    add_completion=False, no_args_is_help=True, rich_markup_mode="markdown", help="Honest uncertainty for physics-informed neural networks."
-)
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode="markdown")
 
 FAILED, USAGE, STOPPED = 1, 2, 130
 
@@ -28,6 +28,15 @@ FAILED, USAGE, STOPPED = 1, 2, 130
 def _fail(message: Any, code: int = USAGE) -> NoReturn:
     typer.echo(f"fiducial: {message}", err=True)
     raise typer.Exit(code)
+
+
+@app.callback()
+def keep_programs() -> None:
+    """Honest uncertainty for physics-informed neural networks."""
+    # JAX's own settings and variables go before: JAX_COMPILATION_CACHE_DIR, JAX_ENABLE_COMPILATION_CACHE
+    if jax.config.jax_compilation_cache_dir is None:
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        jax.config.update("jax_compilation_cache_dir", str(caches / "fiducial"))
 
 
 @app.command()

@@ -51,8 +51,8 @@ class Linearisation(NamedTuple):
         side_effect: what ``restore`` does to the noisy rows.
         probe: outputs at a few points, and the unknowns, at the fit.
         probe_along: how they respond to moving along the directions.
-        sensitivity: largest relative change of a standard deviation of one of them with a hundredth of
-            the damping (a tenth of the ridge where a function is free).
+        sensitivity: largest relative change of the mean width of an output, or of an unknown's, with a
+            hundredth of the damping (a tenth of the ridge where a function is free).
     """
 
     theta: Float[Array, " p"]
@@ -130,7 +130,7 @@ def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisat
     errors, exact = model.errors(theta, data), exact_means(model, theta)
     value, slope = probe(model, theta), jax.jacrev(lambda t: probe(model, t))(theta)
     responses = slope @ along, slope @ (stretch[:, None] * other)
-    sensitivity = _change(*(jnp.linalg.norm(r, axis=1) for r in responses))
+    sensitivity = _change(*(_widths(model, jnp.linalg.norm(r, axis=1)) for r in responses))
     side_effect = (Ju / stretch) @ restore
     return Linearisation(theta, noisy, exact, targets - noisy, errors, basis, share, along, restore, side_effect, value, responses[0], sensitivity)
 
@@ -139,6 +139,12 @@ def probe(model: Model, theta: Float[Array, " p"]) -> Float[Array, " q"]:
     """A few quantities by which answers are compared: all outputs at some points, and the unknowns, unconstrained."""
     points = Points(model.problem.domain.names, sobol(_PROBES, seed=2)(model.problem.domain))
     return jnp.concatenate([model.evaluate(theta, points).ravel(), model.constants(theta)])
+
+
+def _widths(model: Model, sd: Float[Array, " q"]) -> Float[Array, " w"]:
+    """Standard deviations of the probes, those of an output averaged over the points (near an exact value there is none to speak of)."""
+    outputs = len(model.problem.outputs)
+    return jnp.concatenate([jnp.mean(sd[: _PROBES * outputs].reshape(_PROBES, outputs), axis=0), sd[_PROBES * outputs :]])
 
 
 def _change(sd: Float[Array, " q"], other: Float[Array, " q"]) -> Float[Array, ""]:

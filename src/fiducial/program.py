@@ -16,6 +16,8 @@ from .status import Status
 _COMPILERS = ThreadPoolExecutor(thread_name_prefix="compile")
 _MOST_RECORDS = 20
 """Records in a chunk."""
+_MANY = 64
+"""In a batch of so many data sets those that are done are left out once only a quarter is still running."""
 
 
 class Compiled:
@@ -90,17 +92,21 @@ class Program:
         self.chunk_steps = every * self.records_per_chunk
         self._start = Compiled(self._batched_init, seconds)
         self._chunk = Compiled(self._batched_chunk, seconds)
+        self._few = Compiled(self._batched_few, seconds)
 
     def prepare(self, data: Data, keys: Any, previous: Any, status: np.ndarray) -> Any:
         """Begin to compile, for shapes of the last state of the phase before; returns those of the state."""
         state = self._start.prepare(data, previous, keys)
         self._chunk.prepare(data, state, status, keys, np.asarray(0))
+        if self._thins(state, status):
+            self._few.prepare(data, state, status, keys, np.asarray(0), np.arange(len(status) // 4))
         return state
 
     def wait(self) -> None:
         """Until it is compiled."""
         self._start.wait()
         self._chunk.wait()
+        self._few.wait()
 
     def start(self, data: Data, keys: Any, previous: Any) -> Any:
         """The first state of every lane, from the last of the phase before."""
@@ -109,8 +115,18 @@ class Program:
     def chunk(self, data: Data, keys: Any, state: Any, status: Any, step: int) -> tuple[Any, Any, Any]:
         """Run ``chunk_steps`` steps from ``step`` on every lane that is still running."""
         # bookkeeping stays on the host, where it needs no compiling
-        state, after, recorded = self._chunk(data, state, status, keys, np.asarray(step))
+        idle = ~(status == Status.RUNNING.value).any(axis=1)
+        few = len(status) // 4
+        if self._thins(state, status) and np.sum(~idle) <= few:
+            rows = np.argsort(idle, kind="stable")[:few]
+            state, after, recorded = self._few(data, state, status, keys, np.asarray(step), rows)
+        else:
+            state, after, recorded = self._chunk(data, state, status, keys, np.asarray(step))
         return state, np.asarray(after), jax.tree.map(np.asarray, recorded)
+
+    def _thins(self, state: Any, status: np.ndarray) -> bool:
+        """Whether data sets that are done can be left out: in large batches, in phases that do not draw."""
+        return len(status) >= _MANY and jax.eval_shape(self.phase.draw, state) is None
 
     def state_shapes(self, data: Data, keys: Any, previous: Any) -> Any:
         """The structure of the state, found without computing."""
@@ -130,6 +146,15 @@ class Program:
     def _batched_chunk(self, data: Data, state: Any, status: Any, keys: Any, first: Any) -> Any:
         over_chains = jax.vmap(self._lane_chunk, (None, 0, 0, 0, None))
         return jax.vmap(over_chains, (0, 0, 0, 0, None))(data, state, status, keys, first)
+
+    def _batched_few(self, data: Data, state: Any, status: Any, keys: Any, first: Any, rows: Any) -> Any:
+        """A chunk of some data sets only."""
+        part = jax.tree.map(lambda v: v[rows], (data, state, status, keys))
+        new, after, recorded = self._batched_chunk(*part, first)
+        state = jax.tree.map(lambda whole, part: whole.at[rows].set(part), state, new)
+        nothing = jax.tree.map(lambda v: jnp.full((len(status), *v.shape[1:]), jnp.nan, v.dtype), recorded)
+        recorded = jax.tree.map(lambda whole, part: whole.at[rows].set(part), nothing, recorded)
+        return state, status.at[rows].set(after), recorded
 
     def _lane_chunk(self, data: Data, state: Any, status: Any, key: Any, first: Any) -> Any:
         phase = self.phase
