@@ -34,7 +34,7 @@ def _fail(message: Any, code: int = USAGE) -> NoReturn:
 def keep_programs() -> None:
     """Honest uncertainty for physics-informed neural networks."""
     # JAX's own settings and variables go before: JAX_COMPILATION_CACHE_DIR, JAX_ENABLE_COMPILATION_CACHE
-    if jax.config.jax_compilation_cache_dir is None:
+    if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
         caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         jax.config.update("jax_compilation_cache_dir", str(caches / "fiducial"))
 

@@ -140,6 +140,14 @@ class Program:
         def lane(data: Data, previous: Any, key: Any) -> Any:
             return self.phase.init(self.model, data, previous, key=jax.random.fold_in(key, 0))
 
+        if jax.default_backend() == "cpu":
+            # One lane after another: several factorisations of batches of matrices in one program, as a start has them,
+            # can wait for each other's threads for ever (jaxlib 0.10).
+            def one(each: Any) -> Any:
+                data, previous, keys = each
+                return jax.lax.map(lambda lane_: lane(data, *lane_), (previous, keys))
+
+            return jax.lax.map(one, (data, previous, keys))
         before = None if previous is None else 0
         return jax.vmap(jax.vmap(lane, (None, before, 0)), (0, before, 0))(data, previous, keys)
 
@@ -149,8 +157,8 @@ class Program:
 
     def _batched_few(self, data: Data, state: Any, status: Any, keys: Any, first: Any, rows: Any) -> Any:
         """A chunk of some data sets only."""
-        part = jax.tree.map(lambda v: v[rows], (data, state, status, keys))
-        new, after, recorded = self._batched_chunk(*part, first)
+        some, now, running, own = jax.tree.map(lambda v: v[rows], (data, state, status, keys))
+        new, after, recorded = self._batched_chunk(some, now, running, own, first)
         state = jax.tree.map(lambda whole, part: whole.at[rows].set(part), state, new)
         nothing = jax.tree.map(lambda v: jnp.full((len(status), *v.shape[1:]), jnp.nan, v.dtype), recorded)
         recorded = jax.tree.map(lambda whole, part: whole.at[rows].set(part), nothing, recorded)
