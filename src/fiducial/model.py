@@ -91,9 +91,16 @@ class Model:
         """Number of unknown constants, components of vectors counted."""
         return sum(int(u.guess.size) for u in self.problem.unknowns.values())
 
+    @property
+    def noise_place(self) -> slice:
+        """Where a parameter vector holds the unknown noise parameters, unconstrained."""
+        count = sum(int(u.guess.size) for us in self._noise_unknowns.values() for u in us.values())
+        end = self.size - self.constant_count  # a tree is flattened by name: network, noise, unknowns
+        return slice(end - count, end)
+
     def constants(self, columns: Float[Array, "p *columns"]) -> Float[Array, "c *columns"]:
         """The part of a parameter vector, or of columns like it, that holds the unknown constants, unconstrained."""
-        return columns[self.size - self.constant_count :]  # a tree is flattened by name: network, noise, unknowns
+        return columns[self.size - self.constant_count :]
 
     def thinned(self, most: int) -> "Model":
         """The same model with the equation asked at no more than so many points, where it holds exactly."""

@@ -1,0 +1,1 @@
+"""Samplers of the errors, one file each."""

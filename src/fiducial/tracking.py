@@ -1,0 +1,126 @@
+"""Gauss-Newton steps that keep parameters at the least-squares fit while the errors move.
+
+Where the equation holds exactly, solutions are told apart by a few directions. How to go along them
+is known from the pilot fit and turned with the solution; exact rows are restored with the
+pilot fit's factorisation. Steps follow the *true* gradient of the data's energy, so that they end
+only where it is least. What the next move of the errors will do to the fit is foreseen with the same
+tangent, so that the parameters do not lag behind.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import jax.scipy.linalg as jsl
+from jaxtyping import Array, Float
+
+from .energy import Energy, Seen
+from .least_squares import eliminate
+from .linearisation import Linearisation, collapse, exact_means, jacobians, most_directions, noisy_means
+from .manifold import only
+from .model import Data, Model
+
+_LONGEST = 0.5
+"""The logarithm of an unknown noise size moves no further than this in one step."""
+_CAUTION = 30.0
+"""Where a whole function is free, steps are so many times more costly than the ridge says: the network bends within them."""
+
+
+class Tracker(NamedTuple):
+    """How the parameters follow the data.
+
+    Attributes:
+        along: how to move at the pilot fit so that each informed direction rises by one and exact rows stay.
+        restore: how to move so that exact rows fall by given amounts and informed directions stay.
+        moves: the first, turned to where the solution is.
+        tangent: what they do to the whitened means of the noisy rows.
+        informed: orthonormal directions of the noisy rows that are informed at the pilot fit, times the roots of their shares.
+    """
+
+    along: Float[Array, "p r"]
+    restore: Float[Array, "p e"]
+    moves: Float[Array, "p r"]
+    tangent: Float[Array, "k r"]
+    informed: Float[Array, "k k"]
+
+
+class Followed(NamedTuple):
+    """Where the parameters go, and how far off the fit they were (a sum of squares, in standard errors)."""
+
+    theta: Float[Array, " p"]
+    lag: Float[Array, ""]
+
+
+def tracker(model: Model, fit: Linearisation) -> Tracker:
+    """At the pilot fit."""
+    along = fit.along[:, : most_directions(model)]
+    restore = fit.restore - fit.along @ (fit.basis.T @ fit.side_effect)
+    return turn(model, fit.theta, fit.theta, Tracker(along, restore, along, fit.basis[:, : along.shape[1]], fit.basis * jnp.sqrt(fit.share)))
+
+
+def turn(model: Model, pilot: Float[Array, " p"], theta: Float[Array, " p"], at: Tracker) -> Tracker:
+    """The same with the tangent at ``theta``."""
+    if model.loose:
+        return at
+    _, push_noisy = jax.linearize(lambda t: noisy_means(model, t, pilot), theta)
+    _, push_exact = jax.linearize(lambda t: exact_means(model, t), theta)
+    slipped = jax.vmap(push_exact, in_axes=1, out_axes=1)(at.along)
+    moves = at.along - at.restore @ slipped.astype(at.along.dtype)
+    return at._replace(moves=moves, tangent=jax.vmap(push_noisy, in_axes=1, out_axes=1)(moves).astype(moves.dtype))
+
+
+def follow(
+    energy: Energy, at: Tracker, theta: Float[Array, " p"], gradient: Float[Array, " p"], seen: Seen, z: Float[Array, " n"], data: Data
+) -> Followed:
+    """Where the fit is once the errors have moved to ``z``.
+
+    Arguments:
+        energy: the energy.
+        at: how to follow.
+        theta: parameters before.
+        gradient: of the data's energy there (and the ridge's), for the errors before.
+        seen: what that evaluation saw.
+        z: the errors now.
+        data: observed values.
+    """
+    model, place, pilot, dtype = energy.model, energy.model.noise_place, energy.fit.theta, theta.dtype
+
+    def collapsed(rows: Array) -> Array:
+        return collapse(model, pilot, energy.split(rows)).astype(dtype)
+
+    def inside(rows: Array) -> Array:
+        return at.informed.T @ collapsed(rows)
+
+    if place.stop > place.start:
+        # how unknown error sizes must change; they alone among the parameters act differently in every step
+
+        def gap(raw: Array) -> Array:
+            return energy.gap(seen.means, theta.at[place].set(raw), z, data)
+
+        rows, columns = gap(theta[place]), jax.jacfwd(gap)(theta[place])
+        shares = jax.vmap(inside, in_axes=1, out_axes=1)(columns)
+        right = columns.T @ rows - shares.T @ inside(rows)
+        move = -eliminate(columns.T @ columns - shares.T @ shares, right[:, None])[0][:, 0]
+        theta = theta.at[place].add(jnp.clip(move, -_LONGEST, _LONGEST))
+    coming = collapsed(energy.gap(seen.means, theta, z, data) - seen.gap)
+    if not model.loose:
+        real = jnp.sum(at.along**2, axis=0) > 0
+        gram = only(at.tangent.T @ at.tangent, real)
+        right = jnp.stack([-at.moves.T @ gradient / energy.typical, at.tangent.T @ coming], axis=1)
+        found, _ = eliminate(gram, jnp.where(real[:, None], right, 0.0))
+        move = at.moves @ (found[:, 0] + found[:, 1])
+        return Followed(theta + _short(move, at.tangent @ (found[:, 0] + found[:, 1])) - at.restore @ seen.slip, right[:, 0] @ found[:, 0])
+    # where a whole function is free the tangent turns too fast for that of the pilot fit, but there are fewer rows
+    noisy, exact = (j.astype(dtype) for j in jacobians(model, theta, pilot.astype(dtype)))
+    free = jnp.asarray(model.stretch, dtype).at[place].set(0.0)
+    jacobian = jnp.concatenate([noisy, jnp.sqrt(energy.firmness) * exact]) * free
+    slopes = free[:, None] * jnp.stack([gradient / energy.typical, -noisy.T @ coming], axis=1)
+    factor = jsl.cho_factor(jacobian @ jacobian.T + _CAUTION * jnp.eye(len(jacobian), dtype=dtype))
+    found = -free[:, None] * (slopes - jacobian.T @ jsl.cho_solve(factor, jacobian @ slopes)) / _CAUTION
+    move = found[:, 0] + found[:, 1]
+    return Followed(theta + _short(move, noisy @ move), jnp.sum((noisy @ found[:, 0]) ** 2))
+
+
+def _short(move: Float[Array, " p"], effect: Float[Array, " k"]) -> Float[Array, " p"]:
+    """The same move, shortened where it would change a datum by more than a standard error: the tangent is not good for more."""
+    return move / jnp.maximum(1.0, jnp.max(jnp.abs(effect)))

@@ -1,0 +1,164 @@
+"""How the weights of the hyper-network follow the errors."""
+
+import abc
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from .energy import Energy, Seen
+from .hyper_network import HyperNetwork, answer, encode, spread
+from .linearisation import collapse
+from .model import Data
+from .schedules import Schedule
+from .tracking import Tracker, follow
+
+_AGREE = 0.01
+"""Share by which answers of single observations are drawn together in a step."""
+_PRIOR_VARIANCE = 100.0
+
+
+class Slopes(NamedTuple):
+    """Derivatives of the energy.
+
+    Attributes:
+        theta: by the parameters.
+        z: by the errors, the parameters fixed.
+        seen: what the evaluation saw.
+        settled: whether the parameters are where the energy is least, so that its derivative through them vanishes.
+    """
+
+    theta: Float[Array, " p"]
+    z: Float[Array, " n"]
+    seen: Seen
+    settled: bool
+
+
+class Now(NamedTuple):
+    """One iteration, as an update sees it.
+
+    Attributes:
+        theta: the network's answer.
+        slopes: of the energy there.
+        neck: the neck of each observation.
+        pull: from a cotangent of the neck to those of the encoder's weights.
+        rows: what the encoder is given for the errors after the kernel's step.
+        z: these errors.
+        progress: from 0 to 1.
+    """
+
+    theta: Float[Array, " p"]
+    slopes: Slopes
+    neck: Float[Array, "n d"]
+    pull: Callable[[Array], Any]
+    rows: Float[Array, "n i"]
+    z: Float[Array, " n"]
+    progress: Float[Array, ""]
+
+
+class AbstractUpdate(eqx.Module):
+    """One step of the weights."""
+
+    @abc.abstractmethod
+    def init(self, network: HyperNetwork) -> Any:
+        """What to carry at the start."""
+
+    @abc.abstractmethod
+    def slopes(self, energy: Energy, theta: Float[Array, " p"], z: Float[Array, " n"], data: Data) -> Slopes:
+        """What the step needs to know of the energy."""
+
+    @abc.abstractmethod
+    def step(self, network: HyperNetwork, memory: Any, energy: Energy, at: Tracker, data: Data, now: Now) -> tuple[HyperNetwork, Any, Array]:
+        """The weights after this iteration, what to carry on, and the lag (see ``Followed``)."""
+
+
+class Track(AbstractUpdate):
+    """Follow the fit by Gauss-Newton steps.
+
+    The last layer changes as little as it can for the answer to be where the fit to the data less
+    the new errors is; the encoder moves along.
+
+    Arguments:
+        rate: share of the way that is gone; less than one lags behind.
+    """
+
+    rate: float = 1.0
+
+    def init(self, network: HyperNetwork) -> Any:
+        return ()
+
+    def slopes(self, energy: Energy, theta: Float[Array, " p"], z: Float[Array, " n"], data: Data) -> Slopes:
+        (_, seen), (by_theta, by_z) = jax.value_and_grad(energy.of_data, argnums=(0, 1), has_aux=True)(theta, z, data)
+        if energy.model.loose:  # exact rows are weighed like the others
+            more, (by_exact, slip) = _with_slope(energy, theta, data)
+            return Slopes(by_theta + by_exact, by_z, seen._replace(slip=slip, exact_energy=more), True)
+        more, slip = energy.of_exact(theta, data)
+        return Slopes(by_theta, by_z, seen._replace(slip=slip, exact_energy=more), True)
+
+    def step(self, network: HyperNetwork, memory: Any, energy: Energy, at: Tracker, data: Data, now: Now) -> tuple[HyperNetwork, Any, Array]:
+        target, lag = follow(energy, at, now.theta, now.slopes.theta, now.slopes.seen, now.z, data)
+        move = self.rate * (target - now.theta)
+        mean = jnp.mean(now.neck, axis=0)
+        push = network.out @ move / (1 + jnp.sum(mean**2)) / len(now.neck)
+        encoder = jax.tree.map(jnp.add, network.encoder, now.pull(jnp.broadcast_to(push, now.neck.shape)))
+        apart = spread(now.neck)
+        out = network.out - _AGREE * (apart / (jnp.trace(apart) + jnp.finfo(apart.dtype).tiny)) @ network.out
+        # then whatever is missing, by the last layer
+        mean = jnp.mean(encode(encoder, now.rows), axis=0)
+        missing = (now.theta + move - mean @ out - network.shift) / (1 + jnp.sum(mean**2))
+        return HyperNetwork(encoder, out + jnp.outer(mean, missing), network.shift + missing), memory, lag
+
+
+class Descend(AbstractUpdate):
+    """Gradient descent with momentum, and the N(0, 100) prior of the paper on every weight.
+
+    Arguments:
+        rate: schedule of the step size.
+        momentum: schedule of the share of the last step that is kept.
+    """
+
+    rate: Schedule
+    momentum: Schedule
+
+    def init(self, network: HyperNetwork) -> Any:
+        return jax.tree.map(jnp.zeros_like, network)
+
+    def slopes(self, energy: Energy, theta: Float[Array, " p"], z: Float[Array, " n"], data: Data) -> Slopes:
+        def total(theta: Array, z: Array) -> tuple[Array, Seen]:
+            (fit, seen), (more, slip) = energy.of_data(theta, z, data), energy.of_exact(theta, data)
+            return fit + more, seen._replace(slip=slip, exact_energy=more)
+
+        (_, seen), (by_theta, by_z) = jax.value_and_grad(total, argnums=(0, 1), has_aux=True)(theta, z)
+        return Slopes(by_theta, by_z, seen, False)
+
+    def step(self, network: HyperNetwork, memory: Any, energy: Energy, at: Tracker, data: Data, now: Now) -> tuple[HyperNetwork, Any, Array]:
+        mean, apart = jnp.mean(now.neck, axis=0), spread(now.neck)
+        pull = network.out @ now.slopes.theta / len(now.neck) + scatter_slope(network, now.neck, energy.terms.together)
+        out = jnp.outer(mean, now.slopes.theta) + 2 * energy.terms.together * apart @ network.out
+        slopes = HyperNetwork(now.pull(pull), out, now.slopes.theta)
+        kept, rate = (jnp.asarray(s(now.progress), apart.dtype) for s in (self.momentum, self.rate))
+        memory = jax.tree.map(lambda v, g, w: kept * v + g + w / _PRIOR_VARIANCE, memory, slopes, network)
+        return jax.tree.map(lambda w, v: w - rate * v, network, memory), memory, lag_of(energy, at, now.slopes.seen)
+
+
+def _with_slope(energy: Energy, theta: Float[Array, " p"], data: Data) -> tuple[Array, tuple[Array, Array]]:
+    (more, slip), slope = jax.value_and_grad(energy.of_exact, has_aux=True)(theta, data)
+    return more, (slope, slip)
+
+
+def lag_of(energy: Energy, at: Tracker, seen: Seen) -> Float[Array, ""]:
+    """How far the parameters are off the fit, seen from the data."""
+    return jnp.sum((at.informed.T @ collapse(energy.model, energy.fit.theta, energy.split(seen.gap)).astype(seen.gap.dtype)) ** 2)
+
+
+def scatter_slope(network: HyperNetwork, neck: Float[Array, "n d"], together: Float[Array, ""]) -> Float[Array, "n d"]:
+    """Derivative by the neck of how far the answers of single observations scatter."""
+    return 2 * together * (neck - jnp.mean(neck, axis=0)) @ (network.out @ network.out.T)
+
+
+def respond(network: HyperNetwork, rows: Float[Array, "n i"]) -> Float[Array, " p"]:
+    """The network's answer for given observations and errors."""
+    return answer(network, encode(network.encoder, rows))
