@@ -7,6 +7,7 @@ from .driver import Interrupted
 from .field import Field
 from .fit import fit
 from .method import AbstractMethod, AbstractPhase
+from .methods.efi import EFI
 from .methods.efi_direct import EFIDirect
 from .methods.efi_gn import EFIGN
 from .methods.efi_linear import EFILinear
@@ -26,6 +27,7 @@ from .unknowns import Interval, Positive, Real
 __version__ = "0.1.0"
 
 __all__ = [
+    "EFI",
     "EFIGN",
     "MLP",
     "PINN",

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _HELD_OUT = 256
 _LEAST_DRAWS = 400
+_FEW_DRAWS = 100
+"""With fewer effective draws than this 95 % limits are guesses."""
 
 
 @dataclass(frozen=True)
@@ -179,10 +181,12 @@ def _draws(result: "Result") -> list[Check]:
     if "effective draws" in facts:
         short = _LEAST_DRAWS - facts["effective draws"]
         advice = "the draws are worth too few independent ones for 95 % limits; give more draws"
-        checks.append(Check(f"effective draws short of {_LEAST_DRAWS}", max(0.0, short), 0.0, short <= 0, False, advice))
+        few = facts["effective draws"] < _FEW_DRAWS
+        checks.append(Check(f"effective draws short of {_LEAST_DRAWS}", max(0.0, short), 0.0, short <= 0, few, advice))
     if "R-hat" in facts:
         value = facts["R-hat"]
-        checks.append(Check("R-hat", value, 1.05, value <= 1.05, True, "the chains do not agree with each other; give more draws or moves"))
+        checks.append(Check("R-hat", value, 1.02, value <= 1.02, value > 1.05, "the chains do not agree with each other; give more draws or moves"))
+    checks += _imputed(facts)
     if "lost moves" in facts:
         value = facts["lost moves"]
         advice = "many moves of the chain found no solution, so it may not have been everywhere; give more data, or another network"
@@ -196,6 +200,32 @@ def _draws(result: "Result") -> list[Check]:
         checks.append(Check("change of widths with the damping", value, 0.01, value <= 0.01, False, advice))
     if "difference from efi-linear" in facts:
         checks.append(_linear(result, facts["difference from efi-linear"]))
+    return checks
+
+
+def _imputed(facts: dict[str, float]) -> list[Check]:
+    """Whether a chain over the errors went as it must; none of this needs the truth."""
+    checks = []
+    if "spread of informed errors" in facts:
+        value = abs(facts["spread of informed errors"] - 1)
+        limit = 0.1 + 3 / np.sqrt(2 * max(1.0, facts["effective draws"]))
+        advice = "errors along the directions that the data inform must have unit spread, and the widths are off by as much; see the lag, or give more draws"
+        checks.append(Check("spread of informed errors off 1", value, limit, value <= limit, True, advice))
+    if "lag of the parameters" in facts:
+        value = facts["lag of the parameters"]
+        advice = "the network does not keep up with the errors, so bands are too narrow; raise its learning rate, or slow the errors down"
+        checks.append(Check("lag of the parameters behind the errors", value, 0.02, value <= 0.02, value > 0.1, advice))
+    if "data energy over its expectation" in facts:
+        value = abs(facts["data energy over its expectation"] - 1)
+        advice = "the energy is not that of a chain at rest: give more iterations, or the noise is not of the size that was stated"
+        checks.append(Check("energy off its expectation", value, 0.2, value <= 0.2, value > 1, advice))
+    if "least p-value of the errors" in facts:
+        value = facts["least p-value of the errors"]
+        advice = "the imputed errors are not normal: outliers, another distribution, or an equation that is not right for the data"
+        checks.append(Check("normality of the imputed errors, p-value at least 0.001", value, None, value >= 0.001, False, advice))
+    for name in ("frozen response", "neck condition"):
+        if name in facts:  # to know, not to judge by
+            checks.append(Check(name, facts[name], None, True, False, ""))
     return checks
 
 

@@ -111,6 +111,9 @@ class Runner:
                 if i > where.phase or step == 0:
                     state, status, step = program.start(data, keys[i], state), _ready(status), 0
                 while step < program.phase.steps and bool((status == Status.RUNNING).any()):
+                    if _enough(program, where.records[i], step):
+                        status = np.where(status == Status.RUNNING, Status.CONVERGED.value, status)
+                        break
                     state, status, recorded = program.chunk(data, keys[i], state, status, step)
                     step = min(step + program.chunk_steps, program.phase.steps)
                     where.records[i].append(recorded)
@@ -172,6 +175,14 @@ def _ready(status: np.ndarray) -> np.ndarray:
 def _progress(phase: AbstractPhase, step: int, info: dict[str, np.ndarray], status: np.ndarray) -> Progress:
     last = {name: float(np.nanmedian(v[..., -1])) if np.isfinite(v[..., -1]).any() else float("nan") for name, v in info.items()}
     return Progress(phase.name, step, phase.steps, last, int((status == Status.DIVERGED).sum()), status.size)
+
+
+def _enough(program: Program, records: list[Any], step: int) -> bool:
+    """Ask the phase whether its draws are enough, ten times at most."""
+    tenths = [10 * s // program.phase.steps for s in (step - program.chunk_steps, step)]
+    if not records or records[0][1] is None or tenths[0] == tenths[1]:
+        return False
+    return program.phase.enough(jax.tree.map(_flat, _joined([r[1][1] for r in records])))
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -64,6 +64,15 @@ class AbstractPhase(eqx.Module):
         del state
         return jnp.asarray(False)
 
+    def enough(self, extra: dict[str, np.ndarray]) -> bool:
+        """Whether the draws so far are enough; asked now and then on the host, for all chains and data sets at once.
+
+        Arguments:
+            extra: the further numbers of all draws so far, with axes (data set, chain, draw) in front.
+        """
+        del extra
+        return False
+
     @property
     def must_settle(self) -> bool:
         """Whether running out of steps before ``done`` is worth a warning."""

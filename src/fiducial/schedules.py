@@ -52,3 +52,18 @@ def polynomial(start: float, c: float, k: float) -> Schedule:
         0.25
     """
     return lambda progress: start / (1.0 + (c * jnp.asarray(progress)) ** k)
+
+
+def parse(text: str | float) -> Schedule:
+    """A schedule as the paper's tables write it; a plain number is constant.
+
+    Example:
+        >>> float(parse("linear_50_500")(1.0)), float(parse("poly_1_3_1")(1.0)), float(parse(0.9)(0.2))
+        (500.0, 0.25, 0.9)
+    """
+    kind, *numbers = str(text).split("_")
+    shapes = {"linear": linear, "exp": exponential, "log": exponential, "poly": polynomial}
+    try:
+        return shapes[kind](*map(float, numbers)) if kind in shapes else constant(float(text))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"schedule {text!r}: write a number, linear_x_y, exp_x_y or poly_x_c_k") from error

@@ -1,79 +1,181 @@
-"""Extended fiducial inference, Algorithm 1."""
+"""Extended fiducial inference: Algorithm 1 of the paper."""
 
 from typing import Any, ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
-from ..convergence import convergence
-from ..linearisation import Linearisation
+from ..chain_answer import chain_answer
+from ..energy import Terms
+from ..kernel import AbstractKernel
 from ..kernels.sghmc import SGHMC
+from ..kernels.sgld import SGLD
+from ..linearisation import Linearisation
 from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_positive
 from ..model import Data, Model
-from ..energy import Terms
 from ..phases.fiducial_chain import FiducialChain
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..problem import Problem
-from ..weight_update import Track
+from ..schedules import Schedule, parse
+from ..weight_update import Descend, Track
+
+_KERNELS: dict[str, type[AbstractKernel]] = {k.name: k for k in (SGHMC, SGLD)}
+_STIFFNESS, _STIFFNESS_OF_SIZES = 20.0, 200.0
+"""How much more firmly an error is held by the data than by its own distribution; a size that is unknown needs more."""
+_TIGHTNESS = 10.0
+_APART = 2.0
+"""Time between two draws, where 1 is that in which an error of unit variance moves."""
+_WARM_UP = 12
+"""Draws that are left out at the start, where the errors are still those of the pilot fit."""
+_PAPER_THIN = 100
 
 
 class EFI(AbstractMethod):
-    """x"""
+    """Extended fiducial inference by Algorithm 1: a chain over the errors, and a network that turns them into parameters.
 
-    draws: int = 250
-    kappa: float = 50.0
-    rate: float = 1.0
-    thin: int = 20
-    dtype: str = "float64"
+    The errors of the data are unknowns. A kernel lets them wander over all that could have made the
+    data, and a hyper-network with a narrow neck learns which parameters belong to them; its
+    answers along the way are the draws. After a pilot fit, the weights of the hyper-network are moved by Gauss-Newton
+    steps, so that its answers never lag behind the errors. All settings follow from the problem.
+
+    Arguments:
+        effective: stop when all chains together are worth so many independent draws.
+        draws: largest number of draws of a chain.
+        kernel: what moves the errors: ``"sghmc"`` (with momentum) or ``"sgld"``.
+        learning_rate: how far the network goes towards the fit in a step; 1 is all the way. Less makes bands too narrow,
+            which the diagnosis must find.
+        hidden: widths of the encoder's hidden layers.
+        neck: width of the neck.
+        neck_sd: standard deviation of noise added to the neck.
+        lm_steps: largest number of Levenberg-Marquardt steps of the pilot fit.
+        precision: ``"float64"`` or ``"float32"``, for the chain; the pilot fit is always in float64.
+        chains: number of chains, each with a pilot fit of its own.
+        preset: ``"paper"`` for the paper's settings for a ready problem: stochastic gradient descent with momentum, Langevin
+            dynamics and a fixed number of iterations, starting from a fresh network. ``effective``, ``draws``, ``kernel``,
+            ``hidden`` and ``neck`` are then not used, and ``learning_rate`` multiplies that of the paper.
+
+    Reference:
+        Shih, Jiang, Liang (2025), Uncertainty Quantification for Physics-Informed Neural Networks with
+        Extended Fiducial Inference, NeurIPS.
+
+    Example:
+        ``fiducial.fit(problem, fiducial.EFI(), seed=0).band()``
+    """
+
+    effective: int = 1000
+    draws: int = 1000
+    kernel: str = "sghmc"
+    learning_rate: float = 1.0
     hidden: tuple[int, ...] = (16, 16)
     neck: int = 16
+    neck_sd: float = 0.0
     lm_steps: int = 1200
+    precision: str = "float64"
     chains: int = 4
+    preset: str | None = None
     name: ClassVar[str] = "efi"
-    summary: ClassVar[str] = "x"
+    summary: ClassVar[str] = "Algorithm 1: a chain over the errors, and a network that learns which parameters belong to them"
+
+    def __check_init__(self) -> None:
+        require_positive(self, "effective", "draws", "neck", "lm_steps", "chains")
+        for setting, known in (("kernel", list(_KERNELS)), ("precision", ["float64", "float32"]), ("preset", [None, "paper"])):
+            if getattr(self, setting) not in known:
+                raise ValueError(f"EFI({setting}={getattr(self, setting)!r}): give one of {', '.join(map(repr, known))}")
+        if not 0 < self.learning_rate <= 1 and self.preset is None:
+            raise ValueError(f"EFI(learning_rate={self.learning_rate}): a share of the way to the fit, above 0 and at most 1")
+        if self.neck_sd < 0:
+            raise ValueError(f"EFI(neck_sd={self.neck_sd}): a standard deviation cannot be negative")
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
-
-    @property
-    def _warm_up(self) -> int:
-        return 30
+        if self.preset == "paper" and "efi" not in problem.paper:
+            raise ValueError(f"efi: the paper has no settings for '{problem.name}'; leave preset out, they then follow from the problem")
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        kernel = SGHMC()
-        kappa = self.kappa
-        size = kernel.size(1 + kappa)
+        return LevenbergMarquardt(self.lm_steps), self._chain(model)
 
-        def terms(model: Model, fit: Linearisation, progress: Any) -> Terms:
-            firm = kappa * (10 * model.precision(fit.theta)) ** 2
-            return Terms(
-                {g.name: jnp.asarray(kappa) for g in model.groups if not g.exact},
-                {g.name: firm for g in model.groups if g.exact},
-                jnp.asarray(kappa / 2),
-                jnp.asarray(kappa),
-            )
-
-        chain = FiducialChain(
-            self._warm_up + self.draws, self.thin, kernel, Track(self.rate), terms, lambda m, f, p: size, self.hidden, self.neck, dtype=jnp.dtype(self.dtype)
+    def _chain(self, model: Model) -> FiducialChain:
+        if self.preset == "paper":
+            return _paper_chain(model, self)
+        kernel, stiffness = self._kernel, self._stiffness(model)
+        size = kernel.size(1 + stiffness)
+        return FiducialChain(
+            steps=_WARM_UP + self.draws,
+            thin=max(1, round(_APART * kernel.rest(size) / 2)),
+            warm_up=_WARM_UP,
+            effective=self.effective,
+            kernel=kernel,
+            update=Track(self.learning_rate),
+            terms=lambda model, fit, progress: _automatic(model, fit, stiffness),
+            size=lambda model, fit, progress: jnp.asarray(size),
+            hidden=tuple(self.hidden),
+            neck=self.neck,
+            neck_sd=self.neck_sd,
+            dtype=jnp.dtype(self.precision),
         )
-        return LevenbergMarquardt(self.lm_steps), chain
+
+    @property
+    def _kernel(self) -> AbstractKernel:
+        return SGLD() if self.preset == "paper" else _KERNELS[self.kernel]()
+
+    def _stiffness(self, model: Model) -> float:
+        return _STIFFNESS_OF_SIZES if any(model.size_unknown(g) for g in model.groups) else _STIFFNESS
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
-        kept, extra = (jax.tree.map(lambda v: v[:, :, self._warm_up :], part["draw"]) for part in (outcome.draws, outcome.extra))
-        trace = outcome.trace["draw"]
-        found = [convergence(one) for one in extra["probe"]]
-        share = np.asarray(outcome.state.fit.share)
-        return Answer(
-            estimate=np.asarray(outcome.state.fit.theta[:, 0]),
-            draws=kept,
-            facts={
-                "effective parameters": trace["parameters"][:, 0, -1],
-                "effective draws": np.array([c.effective.min() for c in found]),
-                "R-hat": np.array([c.r_hat.max() for c in found]),
-                "rho": (1 + self.kappa) * trace["lag"][:, :, self._warm_up:].mean(axis=(1, 2)),
-                "data energy": trace["data energy"][:, :, self._warm_up:].mean(axis=(1, 2)),
-                "exact energy": trace["exact energy"][:, :, self._warm_up:].mean(axis=(1, 2)),
-                "informed sd": np.sqrt([np.mean(extra["informed"][i][..., share[i,0] > .5].var(axis=(0,1))) for i in range(len(share))]),
-            },
-        )
+        chain = self._chain(model)
+        stiffness = np.asarray(outcome.trace["draw"]["stiffness"][:, 0, -1])
+        size = np.mean(np.asarray(outcome.trace["draw"]["step size"][:, 0, -1]))
+        return chain_answer(model, outcome, warm_up=chain.warm_up, stiffness=stiffness, variance=lambda c: self._kernel.variance(c, size))
+
+    def lane_bytes(self, model: Model) -> int:
+        rows = sum(len(g.sites) for g in model.groups)
+        return super().lane_bytes(model) + 8 * model.size * (rows + 6 * self.neck)
+
+
+def _automatic(model: Model, fit: Linearisation, stiffness: float) -> Terms:
+    """Every noisy observation as firm as the next, exact ones much firmer."""
+    firm = stiffness * (_TIGHTNESS * model.precision(fit.theta)) ** 2
+    noisy, exact = ([g.name for g in model.groups if g.exact is kind] for kind in (False, True))
+    half = jnp.asarray(stiffness / 2)
+    return Terms(dict.fromkeys(noisy, jnp.asarray(stiffness)), dict.fromkeys(exact, firm), half, jnp.asarray(stiffness))
+
+
+def _paper_chain(model: Model, method: EFI) -> FiducialChain:
+    """The paper's settings; it writes energies and step sizes in units of the data, not of their errors."""
+    table: Any = model.problem.paper["efi"]
+    *hidden, neck = table["encoder"]
+    strength, momentum = (_early(parse(table[key]), table["annealing"]) for key in ("lambda", "momentum"))
+    rate, error_rate = parse(table["learning_rate"]), parse(table["sgld_learning_rate"])
+    steps = table["steps"] // _PAPER_THIN
+
+    def squared_sizes(model: Model, fit: Linearisation) -> dict[str, Array]:
+        noise = model.noise(fit.theta)
+        return {g.name: g.noise.push(0.0, jnp.ones(g.y.size), g.points, noise[g.name]) ** 2 for g in model.groups if g.noise is not None}
+
+    def terms(model: Model, fit: Linearisation, progress: Array) -> Terms:
+        now = strength(progress)
+        noisy = {name: 2 * now * s for name, s in squared_sizes(model, fit).items()}
+        exact = {g.name: 2 * now * table["eta_f"] * model.scales[g.name] ** 2 for g in model.groups if g.exact}
+        return Terms(noisy, exact, table["eta_theta"] * now, jnp.mean(jnp.concatenate(list(noisy.values()))))
+
+    return FiducialChain(
+        steps=steps,
+        thin=_PAPER_THIN,
+        warm_up=round(table["burn_in"] * steps),
+        effective=None,
+        kernel=SGLD(),
+        update=Descend(lambda p: method.learning_rate * rate(p), momentum),
+        terms=terms,
+        size=lambda model, fit, progress: error_rate(progress) / jnp.concatenate(list(squared_sizes(model, fit).values())),
+        hidden=tuple(hidden),
+        neck=neck,
+        neck_sd=method.neck_sd,
+        fresh=True,
+        dtype=jnp.dtype(method.precision),
+    )
+
+
+def _early(schedule: Schedule, part: float) -> Schedule:
+    """The same schedule over the first part of a run, constant after."""
+    return lambda progress: schedule(jnp.minimum(jnp.asarray(progress) / part, 1.0))

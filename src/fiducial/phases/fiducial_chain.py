@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from ..convergence import convergence
 from ..energy import Energy, Terms
 from ..hyper_network import HyperNetwork, answer, encode, start
 from ..kernel import AbstractKernel
@@ -56,6 +57,8 @@ class FiducialChain(AbstractPhase):
     Arguments:
         steps: number of draws, those of the warm-up included.
         thin: iterations between two draws.
+        warm_up: draws at the start that do not count.
+        effective: the other draws of all chains together are enough when worth so many independent ones; None for all steps.
         kernel: moves the errors.
         update: moves the weights.
         terms: weights of the energy's terms at a progress from 0 to 1.
@@ -69,6 +72,8 @@ class FiducialChain(AbstractPhase):
 
     steps: int
     thin: int
+    warm_up: int
+    effective: int | None
     kernel: AbstractKernel
     update: AbstractUpdate
     terms: Callable[[Model, Linearisation, Array], Terms]
@@ -150,8 +155,15 @@ class FiducialChain(AbstractPhase):
             theta=theta, tracker=at, network=network, memory=memory, z=z, momentum=momentum, neck=mean, age=state.age + 1, drawn=drawn
         )
         data_energy, exact_energy, lag = (s / self.thin for s in sums)
+        last = self.terms(model, state.fit, progress + 1 / self.steps).typical, jnp.mean(self.size(model, state.fit, progress + 1 / self.steps))
         info = {"data energy": data_energy, "exact energy": exact_energy, "lag": lag / jnp.maximum(1.0, jnp.sum(state.fit.share))}
-        return after, {**info, "parameters": jnp.sum(state.fit.share), "sensitivity": state.fit.sensitivity}
+        return after, {**info, "stiffness": last[0], "step size": last[1], "sensitivity": state.fit.sensitivity}
+
+    def enough(self, extra: dict[str, np.ndarray]) -> bool:
+        draws = extra["probe"][:, :, self.warm_up :]
+        if self.effective is None or draws.shape[2] < 20:
+            return False
+        return all(convergence(one).effective.min() >= self.effective for one in draws)
 
     def draw(self, state: ChainState) -> Drawn:
         return state.drawn
@@ -177,5 +189,7 @@ class FiducialChain(AbstractPhase):
         noisy = [g for g in model.groups if not g.exact]
         ends = np.cumsum([g.y.size for g in noisy])[:-1]
         errors = dict(zip([g.name for g in noisy], jnp.split(z, ends), strict=True))
-        found = {"probe": probe(model, theta), "frozen": probe(model, frozen), "informed": fit.basis.T @ collapse(model, fit.theta, errors), "z": z}
+        place = model.noise_place
+        seen = [jnp.concatenate([probe(model, t), t[place]]) for t in (theta, frozen)]
+        found = {"probe": seen[0], "frozen": seen[1], "informed": fit.basis.T @ collapse(model, fit.theta, errors), "z": z}
         return {name: jnp.asarray(v, self.dtype)[None] for name, v in found.items()}

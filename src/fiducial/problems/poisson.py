@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..problem import Problem, Truth
-from ._poisson import DOMAIN, END, ExactAnswer, known_f, linear, measured_u, solution
+from ._poisson import DOMAIN, END, PAPER_EFI, ExactAnswer, known_f, linear, measured_u, solution
 
 
 def poisson(*, sd: float = 0.05, replicates: int = 10, n_f: int = 200, data_seed: int = 0) -> Problem:
@@ -27,5 +27,6 @@ def poisson(*, sd: float = 0.05, replicates: int = 10, n_f: int = 200, data_seed
         observations=[measured_u(ends, sd, replicates, np.random.default_rng(data_seed)), known_f(n_f)],
         truth=Truth(outputs={"u": solution}),
         exact=ExactAnswer(ends, sd),
+        paper={"efi": {**PAPER_EFI, "sgld_learning_rate": "poly_5e-6_10_0.55", "lambda": "linear_50_500", "encoder": (16, 16, 16)}},
         options={"sd": sd, "replicates": replicates, "n_f": n_f, "data_seed": data_seed},
     )

@@ -5,7 +5,7 @@ import numpy as np
 from ..networks import MLP
 from ..problem import Problem, Truth
 from ..unknowns import Real
-from ._poisson import DOMAIN, END, ExactAnswer, known_f, measured_u, nonlinear, solution
+from ._poisson import DOMAIN, END, PAPER_EFI, ExactAnswer, known_f, measured_u, nonlinear, solution
 
 
 def poisson_inverse(
@@ -45,6 +45,7 @@ def poisson_inverse(
         observations=[measured_u(x_u, sd, replicates, np.random.default_rng(data_seed)), known_f(n_f, k)],
         truth=Truth(outputs={"u": solution}, unknowns={"k": k}),
         exact=ExactAnswer(x_u, sd, k=k, unknown_k=True),
+        paper={"efi": {**PAPER_EFI, "steps": 350_000, "encoder": (128, 128, 12)}},
         options={
             "sd": sd,
             "sensors": sensors,
