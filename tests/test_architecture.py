@@ -14,11 +14,11 @@ ROOT = Path(fiducial.__file__).parent
 # Inner rings first. A module may import from its own ring and from those above it in this table.
 RINGS = [
     ("vocabulary", ["files", "status", "schedules", "unknowns", "coordinates"]),
-    ("abstractions", ["collocation", "operators", "networks", "field", "noise_model", "observed", "group", "problem"]),
+    ("abstractions", ["collocation", "operators", "networks", "field", "noise_model", "observed", "group", "problem", "kernel"]),
     ("interfaces", ["model", "method"]),
-    ("numerics", ["least_squares", "linearisation", "manifold", "resampling", "convergence", "direct_answer", "phases.*"]),
+    ("numerics", ["least_squares", "linearisation", "manifold", "resampling", "convergence", "direct_answer", "phases.*", "energy", "hyper_network", "tracking", "weight_update", "chain_answer"]),
     ("driver", ["checkpoint", "program", "driver"]),
-    ("catalogues", ["noise.*", "methods.*", "problems.*"]),
+    ("catalogues", ["noise.*", "kernels.*", "methods.*", "problems.*"]),
     ("after a run", ["catalogue", "progress", "result", "diagnostics", "summary", "plots", "arviz_bridge", "fit"]),
     ("scale", ["simulate", "measures", "shards", "study", "study_table", "study_plots"]),
     ("command", ["cli", "__main__"]),
@@ -26,8 +26,8 @@ RINGS = [
 
 # Result offers plot(), summary() and the like as methods, and imports what does the work when they are called.
 LATE = {("result", "diagnostics"), ("result", "summary"), ("result", "plots"), ("result", "arviz_bridge"), ("result", "__init__")}
-# A catalogue's entries may use the public pieces of another folder where they are made of them: a problem has a noise model.
-ACROSS = {("problems", "noise")}
+# A catalogue's entries may use the public pieces of another folder where they are made of them: a problem has a noise model, a method a kernel.
+ACROSS = {("problems", "noise"), ("methods", "kernels")}
 
 
 def modules() -> dict[str, Path]:

@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -60,7 +60,13 @@ class Now(NamedTuple):
 
 
 class AbstractUpdate(eqx.Module):
-    """One step of the weights."""
+    """One step of the weights.
+
+    Attributes:
+        tells_lag: whether a step finds out how far the parameters were off the fit; if not, zero stands for it.
+    """
+
+    tells_lag: eqx.AbstractClassVar[bool]
 
     @abc.abstractmethod
     def init(self, network: HyperNetwork) -> Any:
@@ -86,6 +92,7 @@ class Track(AbstractUpdate):
     """
 
     rate: float = 1.0
+    tells_lag: ClassVar[bool] = True
 
     def init(self, network: HyperNetwork) -> Any:
         return ()
@@ -122,6 +129,7 @@ class Descend(AbstractUpdate):
 
     rate: Schedule
     momentum: Schedule
+    tells_lag: ClassVar[bool] = False
 
     def init(self, network: HyperNetwork) -> Any:
         return jax.tree.map(jnp.zeros_like, network)
@@ -141,7 +149,7 @@ class Descend(AbstractUpdate):
         slopes = HyperNetwork(now.pull(pull), out, now.slopes.theta)
         kept, rate = (jnp.asarray(s(now.progress), apart.dtype) for s in (self.momentum, self.rate))
         memory = jax.tree.map(lambda v, g, w: kept * v + g + w / _PRIOR_VARIANCE, memory, slopes, network)
-        return jax.tree.map(lambda w, v: w - rate * v, network, memory), memory, lag_of(energy, at, now.slopes.seen)
+        return jax.tree.map(lambda w, v: w - rate * v, network, memory), memory, jnp.zeros((), apart.dtype)
 
 
 def _with_slope(energy: Energy, theta: Float[Array, " p"], data: Data) -> tuple[Array, tuple[Array, Array]]:

@@ -17,7 +17,7 @@ from ..manifold import MOST_POINTS
 from ..method import AbstractPhase, Drawn, Info
 from ..model import Data, Model
 from ..tracking import Tracker, tracker, turn
-from ..weight_update import AbstractUpdate, Now, respond, scatter_slope
+from ..weight_update import AbstractUpdate, Now, lag_of, respond, scatter_slope
 
 
 class ChainState(NamedTuple):
@@ -155,9 +155,12 @@ class FiducialChain(AbstractPhase):
             theta=theta, tracker=at, network=network, memory=memory, z=z, momentum=momentum, neck=mean, age=state.age + 1, drawn=drawn
         )
         data_energy, exact_energy, lag = (s / self.thin for s in sums)
-        last = self.terms(model, state.fit, progress + 1 / self.steps).typical, jnp.mean(self.size(model, state.fit, progress + 1 / self.steps))
+        end = progress + 1 / self.steps
+        terms, size = self.terms(model, state.fit, end), self.size(model, state.fit, end)
+        if not self.update.tells_lag:
+            lag = lag_of(energy := Energy(model, state.fit, terms), at, energy.of_data(theta, z, data)[1])
         info = {"data energy": data_energy, "exact energy": exact_energy, "lag": lag / jnp.maximum(1.0, jnp.sum(state.fit.share))}
-        return after, {**info, "stiffness": last[0], "step size": last[1], "sensitivity": state.fit.sensitivity}
+        return after, {**info, "stiffness": terms.typical, "step size": jnp.mean(size), "sensitivity": state.fit.sensitivity}
 
     def enough(self, extra: dict[str, np.ndarray]) -> bool:
         draws = extra["probe"][:, :, self.warm_up :]

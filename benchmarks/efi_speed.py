@@ -1,0 +1,127 @@
+"""Seconds of an iteration of Algorithm 1 with the paper's settings for `poisson`, neck [16, 16, 16].
+
+    python benchmarks/efi_speed.py             # against an eager PyTorch loop (pip install torch==2.13.0), one data set, one chain
+    python benchmarks/efi_speed.py 100 200000  # so many data sets and iterations, one chain each, without PyTorch
+
+The PyTorch loop does the same arithmetic in the way such loops are written: autograd for both derivatives in x and
+for the gradient, one data set at a time. It is given what saves work here too: sensors that are evaluated once, and no
+table of observations times parameters.
+"""
+
+import dataclasses
+import platform
+import sys
+import time
+
+import jax
+import numpy as np
+
+import fiducial as fd
+from fiducial.driver import Runner
+from fiducial.model import bind
+
+
+def ours(sets: int, iterations: int) -> tuple[float, float]:
+    """Seconds to compile, and to run the chain alone (the pilot fit, which the paper does not have, is timed and taken off)."""
+    problem = fd.problem("poisson")
+    table = {**problem.paper["efi"], "steps": iterations}
+    problem = dataclasses.replace(problem, paper={"efi": table})
+    data = fd.simulate(problem, sets, seed=0)
+    with jax.enable_x64(True):
+        model = bind(problem)
+        runner = Runner(model, fd.EFI(preset="paper", precision="float32", chains=1))
+        marks: list[float] = []
+        names: list[str] = []
+
+        def report(progress):
+            marks.append(time.perf_counter())
+            names.append(progress.phase)
+
+        runner.run(data, seed=0, report=report)
+        marks.clear()
+        names.clear()
+        runner.run(data, seed=1, report=report)  # compiled by now
+    first = names.index("draw")
+    chunks = len(names) - first
+    # the first chunk of the chain follows its start; each later one is timed whole
+    return runner._seconds["compile"], (marks[-1] - marks[first]) / (chunks - 1) * chunks
+
+
+def pytorch(iterations: int) -> float:
+    """Seconds of an iteration of the eager loop."""
+    import torch
+
+    torch.manual_seed(0)
+    problem = fd.problem("poisson")
+    noisy, exact = problem.groups
+    n, sd, strength = noisy.y.size, 0.05, 500.0
+    x_u = torch.tensor(noisy.sites.array, dtype=torch.float32)
+    index = torch.tensor(noisy.index)
+    x_f = torch.tensor(exact.points.array, dtype=torch.float32)
+    y, f = torch.tensor(noisy.y, dtype=torch.float32), torch.tensor(exact.y, dtype=torch.float32)
+    shapes = [(50, 1), (50,), (50, 50), (50,), (1, 50), (1,)]
+    sizes = [int(np.prod(s)) for s in shapes]
+    encoder = torch.nn.Sequential(
+        torch.nn.Linear(3, 16), torch.nn.LeakyReLU(), torch.nn.Linear(16, 16), torch.nn.LeakyReLU(), torch.nn.Linear(16, 16)
+    )
+    out = torch.nn.Linear(16, sum(sizes))
+    weights = [*encoder.parameters(), *out.parameters()]
+    optimiser = torch.optim.SGD(weights, lr=1e-7, momentum=0.9, weight_decay=0.01)
+    rows = torch.stack([torch.tensor(noisy.points.array[:, 0], dtype=torch.float32) / 0.7, (y - y.mean()) / y.std()], dim=1)
+    z = torch.randn(n)
+    step = 2e-3
+
+    def network(theta, x):
+        parts = [p.view(s) for p, s in zip(torch.split(theta, sizes), shapes, strict=True)]
+        h = torch.tanh(torch.nn.functional.linear(x, parts[0], parts[1]))
+        h = torch.tanh(torch.nn.functional.linear(h, parts[2], parts[3]))
+        return torch.nn.functional.linear(h, parts[4], parts[5])
+
+    def iterate():
+        nonlocal z
+        z = z.detach().requires_grad_()
+        neck = encoder(torch.cat([rows, z[:, None]], dim=1))
+        mean = neck.mean(dim=0)
+        theta = out(mean)
+        points = x_f.detach().requires_grad_()
+        u = network(theta, points)
+        slope = torch.autograd.grad(u.sum(), points, create_graph=True)[0]
+        second = torch.autograd.grad(slope.sum(), points, create_graph=True)[0]
+        fit = torch.sum((y - network(theta, x_u)[index, 0] - sd * z) ** 2)
+        physics = torch.sum((0.01 * second[:, 0] - f) ** 2)
+        off = neck - mean
+        scatter = torch.sum((off.T @ off) * (out.weight.T @ out.weight))
+        energy = strength * (fit + physics + scatter)
+        optimiser.zero_grad()
+        energy.backward()
+        with torch.no_grad():
+            z = z - step * (z.grad + z) + (2 * step) ** 0.5 * torch.randn(n)
+        optimiser.step()
+
+    for _ in range(20):
+        iterate()
+    begun = time.perf_counter()
+    for _ in range(iterations):
+        iterate()
+    return (time.perf_counter() - begun) / iterations
+
+
+def main() -> None:
+    print(f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}")
+    if len(sys.argv) > 1:
+        sets, iterations = int(sys.argv[1]), int(sys.argv[2])
+        compiling, seconds = ours(sets, iterations)
+        print(f"{sets} data sets x {iterations} iterations: {seconds:.1f} s after {compiling:.1f} s of compiling")
+        print(f"{1e6 * seconds / iterations:.1f} us an iteration of all, {1e6 * seconds / iterations / sets:.2f} us of one data set")
+        return
+    import torch
+
+    loop = pytorch(300)
+    compiling, seconds = ours(1, 10_000)
+    mine = seconds / 10_000
+    print(f"eager PyTorch {torch.__version__}, {torch.get_num_threads()} threads: {1e3 * loop:.2f} ms an iteration")
+    print(f"fiducial: {1e3 * mine:.3f} ms an iteration ({compiling:.1f} s of compiling); ratio {loop / mine:.1f}")
+
+
+if __name__ == "__main__":
+    main()

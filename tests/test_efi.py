@@ -1,0 +1,209 @@
+"""Extended fiducial inference: exact answers, gradients, and a diagnosis that finds out runs that are not honest."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+import fiducial as fd
+from fiducial.chain_answer import anderson_darling
+from fiducial.energy import Energy
+from fiducial.hyper_network import HyperNetwork, answer, encode, spread
+from fiducial.linearisation import linearise
+from fiducial.methods.efi import EFI
+from fiducial.model import bind
+from fiducial.schedules import constant
+from fiducial.weight_update import Descend, Now, scatter_slope
+from helpers import poisson
+
+
+def sd_error(result) -> float:
+    """Relative error of a standard deviation from so many effective draws."""
+    return 1 / np.sqrt(2 * result.facts["effective draws"])
+
+
+@pytest.fixture(scope="module")
+def known():
+    return fd.fit(fd.problem("linear-regression"), EFI(), seed=1)
+
+
+@pytest.fixture(scope="module")
+def unknown():
+    return fd.fit(fd.problem("linear-regression", told=False), EFI(), seed=1)
+
+
+def regression(result):
+    """Least squares in the network's own coefficients: estimate, covariance for unit errors, residual sum of squares, free."""
+    model, group = result.model, result.problem.groups[0]
+    x = group.points.array[:, 0]
+    rows = model._output[1][0] * (2 * x[:, None] - 1) ** np.arange(5)
+    y = group.y - model._output[0][0]
+    found = np.linalg.lstsq(rows, y, rcond=None)[0]
+    return found, np.linalg.inv(rows.T @ rows), np.sum((y - rows @ found) ** 2), len(y) - 5
+
+
+def test_regression_coefficients_have_their_normal_distribution(known):
+    draws = known.draws["theta"].values.reshape(-1, 5)
+    found, cov, _, _ = regression(known)
+    sd = 0.1 * np.sqrt(np.diag(cov))
+    assert np.abs(draws.std(axis=0) / sd - 1).max() < 3.5 * sd_error(known) < 0.08
+    assert np.abs((draws.mean(axis=0) - found) / sd).max() < 3.5 / np.sqrt(known.facts["effective draws"])
+    assert np.abs(np.corrcoef(draws.T) - 0.01 * cov / np.outer(sd, sd)).max() < 0.1
+    assert known.status.name == "CONVERGED"
+    assert known.facts["effective draws"] >= 1000
+
+
+def test_regression_with_unknown_size_follows_t_and_chi_square(unknown):
+    draws = unknown.draws["theta"].values.reshape(-1, 6)[:, :5]
+    found, cov, rss, free = regression(unknown)
+    exact = stats.t(free).std() * np.sqrt(rss / free * np.diag(cov))
+    assert np.abs(draws.std(axis=0) / exact - 1).max() < 4 * sd_error(unknown) < 0.1
+    assert np.abs((draws.mean(axis=0) - found) / exact).max() < 3.5 / np.sqrt(unknown.facts["effective draws"])
+    ends = np.sqrt(rss / stats.chi2(free).ppf([0.975, 0.025]))
+    row = unknown.parameters().loc["sd_u"]
+    assert np.abs([row["lower"] / ends[0] - 1, row["upper"] / ends[1] - 1]).max() < 0.05
+    pivot = rss / unknown.draws["sd_u"].values.ravel() ** 2
+    assert stats.kstest(pivot, stats.chi2(free).cdf).statistic < 1.63 / np.sqrt(unknown.facts["effective draws"])
+
+
+def test_imputed_errors_are_the_data_less_the_answer(known):
+    z = known.tree["errors"]["u"].values
+    means = known.problem.groups[0].y - 0.1 * z
+    x = known.problem.groups[0].points.array[:, 0]
+    rows = known.model._output[1][0] * (2 * x[:, None] - 1) ** np.arange(5)
+    answers = known.model._output[0][0] + known.draws["theta"].values @ rows.T
+    # what is left is the chain's own slack, 1 / (1 + stiffness) of the errors' variance
+    assert np.std((means - answers) / 0.1) == pytest.approx(1 / np.sqrt(21), rel=0.15)
+
+
+def test_good_runs_are_trusted(known, unknown):
+    for result in (known, unknown):
+        diagnosis = result.diagnose()
+        assert diagnosis.verdict == "trust", diagnosis
+        assert result.facts["spread of informed errors"] == pytest.approx(1, abs=0.06)
+        assert result.facts["lag of the parameters"] < 1e-6
+        assert result.facts["data energy over its expectation"] == pytest.approx(1, abs=0.03)
+        names = {c.name for c in diagnosis.checks}
+        assert {"frozen response", "neck condition"} <= names
+
+
+@pytest.mark.parametrize("spoilt", [EFI(learning_rate=0.01), EFI(draws=20)])
+def test_a_run_that_is_not_honest_is_found_out(spoilt):
+    """A hundredth of the learning rate; a twentieth of the iterations."""
+    result = fd.fit(fd.problem("linear-regression"), spoilt, seed=1)
+    assert result.diagnose().verdict == "do not trust"
+
+
+def test_poisson_band_has_the_exact_centre_and_width_everywhere():
+    problem = poisson()
+    result = fd.fit(problem, EFI(), seed=2)
+    x = np.linspace(-0.7, 0.7, 9)
+    band, share = result.band(x), (x + 0.7) / 1.4
+    exact = 0.05 / np.sqrt(10) * np.sqrt((1 - share) ** 2 + share**2)
+    middle = np.mean(problem.exact({"u": problem.groups[0].y.reshape(2, 10)}, x, 0.95)["u"], axis=0)
+    assert np.abs(band["sd"].values[0] / exact - 1).max() < 3.5 * sd_error(result) < 0.08
+    assert np.abs((band["mean"].values[0] - middle) / exact).max() < 3.5 / np.sqrt(result.facts["effective draws"])
+    assert result.diagnose().verdict == "trust"
+
+
+def test_units_do_not_matter():
+    """x in [0, 1000] and y near 1e-6."""
+    far = fd.problem("linear-regression")
+    observed = far.observations[0]
+    moved = far.replace(
+        domain=fd.Box(x=(0, 1000)), observations=[fd.Observed("u", x=1000 * far.groups[0].points.array[:, 0], y=1e-6 * observed.y, noise=fd.Gaussian(sd=1e-7))]
+    )
+    result = fd.fit(moved, EFI(), seed=1)
+    found, cov, _, _ = regression(fd.fit(far, fd.PINN(adam_steps=0), seed=0))
+    del found
+    sd = 0.1 * np.sqrt(np.diag(cov))
+    draws = result.draws["theta"].values.reshape(-1, 5)
+    assert np.abs(draws.std(axis=0) / sd - 1).max() < 3.5 * sd_error(result)
+    assert result.diagnose().verdict == "trust"
+
+
+def test_the_mean_over_observations_needs_no_table_of_parameters(x64):
+    keys = jax.random.split(jax.random.key(0), 6)
+    shapes = [((3, 5), (5,)), ((5, 4), (4,))]
+    encoder = tuple((jax.random.normal(k, a), jax.random.normal(k, b)) for k, (a, b) in zip(keys, shapes, strict=False))
+    network = HyperNetwork(encoder, jax.random.normal(keys[2], (4, 7)), jax.random.normal(keys[3], (7,)))
+    neck = encode(encoder, jax.random.normal(keys[4], (9, 3)))
+    table = neck @ network.out + network.shift
+    np.testing.assert_allclose(answer(network, neck), table.mean(axis=0), rtol=1e-12)
+    scatter = jnp.sum((table - table.mean(axis=0)) ** 2)
+    np.testing.assert_allclose(jnp.sum(spread(neck) * (network.out @ network.out.T)), scatter, rtol=1e-12)
+
+
+def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
+    """Force on the errors and steps of all weights, against automatic differentiation of Algorithm 1's energy written out."""
+    problem = fd.problem("poisson", n_f=12).replace(network=fd.MLP((6,)))
+    problem = dataclasses.replace(problem, paper={"efi": {**problem.paper["efi"], "steps": 1000, "encoder": (5, 4)}})
+    model = bind(problem)
+    data = {name: jnp.asarray(v) for name, v in model.data.items()}
+    theta = model.init(jax.random.key(0))
+    fit = linearise(model, theta, data)
+    chain = EFI(preset="paper")._chain(model)
+    terms = chain.terms(model, fit, jnp.asarray(0.05))
+    z = jax.random.normal(jax.random.key(1), (20,))
+    rows = chain._rows(model, data, z)
+    keys = jax.random.split(jax.random.key(2), 3)
+    encoder = ((jax.random.normal(keys[0], (3, 5)), jnp.zeros(5)), (jax.random.normal(keys[1], (5, 4)), jnp.ones(4)))
+    network = HyperNetwork(encoder, 0.1 * jax.random.normal(keys[2], (4, model.size)), theta)
+    strength = 50 + (500 - 50) * 0.5
+
+    def written_out(network, z):
+        each = encode(network.encoder, chain._rows(model, data, z)) @ network.out + network.shift
+        mean = each.mean(axis=0)
+        field = model.field(mean)
+        u = jax.vmap(field)(jnp.asarray(problem.groups[0].points.array[:, 0]))
+        f = model.mean(mean, problem.groups[1])
+        gaps = jnp.sum((data["u"] - u - 0.05 * z) ** 2) + jnp.sum((data["equation"] - f) ** 2)
+        return strength * (gaps + jnp.sum((each - mean) ** 2))
+
+    by_network, by_z = jax.grad(written_out, argnums=(0, 1))(network, z)
+    necks, pull = jax.vjp(lambda encoder, z: encode(encoder, chain._rows(model, data, z)), encoder, z)
+    update, energy = Descend(constant(1.0), constant(0.0)), Energy(model, fit, terms)
+    slopes = update.slopes(energy, answer(network, necks), z, data)
+    through = pull(network.out @ slopes.theta / 20 + scatter_slope(network, necks, terms.together))[1]
+    np.testing.assert_allclose(slopes.z + through, by_z, rtol=1e-8)
+    now = Now(answer(network, necks), slopes, necks, lambda c: pull(c)[0], rows, z, jnp.asarray(0.05))
+    moved, _, _ = update.step(network, update.init(network), energy, None, data, now)
+    # the prior N(0, 100) adds a hundredth of each weight
+    for before, after, slope in zip(*map(jax.tree.leaves, (network, moved, by_network)), strict=True):
+        np.testing.assert_allclose(before - after, slope + before / 100, rtol=1e-7, atol=1e-7)
+
+
+def test_the_papers_settings_are_there_by_name_and_run():
+    problem = poisson()
+    assert problem.paper["efi"]["steps"] == 200_000
+    short = dataclasses.replace(problem, paper={"efi": {**problem.paper["efi"], "steps": 2000}})
+    result = fd.fit(short, EFI(preset="paper", precision="float32", chains=2), seed=0)
+    assert result.status.name == "FINISHED"
+    assert result.draws.sizes["draw"] == 18  # 2,000 iterations, every hundredth, without the first tenth
+    assert result.diagnose().verdict == "do not trust"  # a hundredth of the iterations
+    with pytest.raises(ValueError, match="no settings for 'linear-regression'"):
+        fd.fit(fd.problem("linear-regression"), EFI(preset="paper"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kernel": "hmc"}, "'sghmc', 'sgld'"),
+        ({"learning_rate": 2.0}, "share of the way"),
+        ({"neck": 0}, "at least 1"),
+        ({"neck_sd": -1.0}, "cannot be negative"),
+        ({"preset": "book"}, "'paper'"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        EFI(**settings)
+
+
+def test_anderson_darling_has_uniform_levels():
+    random = np.random.default_rng(0)
+    levels = [anderson_darling(random.standard_normal(20)) for _ in range(2000)]
+    assert stats.kstest(levels, "uniform").statistic < 1.63 / np.sqrt(2000)
