@@ -109,13 +109,38 @@ def test_poisson_band_has_the_exact_centre_and_width_everywhere():
     assert result.diagnose().verdict == "trust"
 
 
+def test_last_layers_alone_give_the_same_band():
+    """The hyper-network gives the last two of three layers; the first stays as the pilot fit has it."""
+    result = fd.fit(poisson(), EFI(last_layers=2), seed=2)
+    x = np.linspace(-0.7, 0.7, 9)
+    share = (x + 0.7) / 1.4
+    exact = 0.05 / np.sqrt(10) * np.sqrt((1 - share) ** 2 + share**2)
+    assert np.abs(result.band(x)["sd"].values[0] / exact - 1).max() < 3.5 * sd_error(result) < 0.08
+    theta = result.draws["theta"].values
+    still = np.ptp(theta, axis=1).max(axis=0) == 0
+    assert still.sum() == 2 * 20  # weights and shifts of the first layer
+    assert np.array_equal(np.flatnonzero(still), [*range(20), *range(20 + 400 + 20, 20 + 400 + 40)])
+
+
+def test_batches_see_all_observations_on_average(x64):
+    model = bind(poisson(replicates=3))
+    data = {name: jnp.asarray(v) for name, v in model.data.items()}
+    theta, z = model.init(jax.random.key(0)), jnp.linspace(-1, 1, 6)
+    fit = linearise(model, theta, data)
+    energy = Energy(model, fit, EFI(preset="paper")._chain(model).terms(model, fit, jnp.asarray(1.0)))
+    update = Descend(constant(1.0), constant(0.0), batch=2)
+    each = jax.vmap(lambda k: update.slopes(energy, theta, z, data, key=k).for_weights)(jax.random.split(jax.random.key(1), 3000))
+    whole = update.slopes(energy, theta, z, data, key=jax.random.key(0)).theta
+    error = each.std(axis=0) / np.sqrt(3000)
+    assert np.max(np.abs(each.mean(axis=0) - whole) / (error + 1e-9 * jnp.abs(whole).max())) < 5
+    assert jnp.max(error) > 0
+
+
 def test_units_do_not_matter():
     """x in [0, 1000] and y near 1e-6."""
     far = fd.problem("linear-regression")
-    observed = far.observations[0]
-    moved = far.replace(
-        domain=fd.Box(x=(0, 1000)), observations=[fd.Observed("u", x=1000 * far.groups[0].points.array[:, 0], y=1e-6 * observed.y, noise=fd.Gaussian(sd=1e-7))]
-    )
+    x, y = 1000 * far.groups[0].points.array[:, 0], 1e-6 * far.observations[0].y
+    moved = far.replace(domain=fd.Box(x=(0, 1000)), observations=[fd.Observed("u", x=x, y=y, noise=fd.Gaussian(sd=1e-7))])
     result = fd.fit(moved, EFI(), seed=1)
     found, cov, _, _ = regression(fd.fit(far, fd.PINN(adam_steps=0), seed=0))
     del found
@@ -166,7 +191,7 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
     by_network, by_z = jax.grad(written_out, argnums=(0, 1))(network, z)
     necks, pull = jax.vjp(lambda encoder, z: encode(encoder, chain._rows(model, data, z)), encoder, z)
     update, energy = Descend(constant(1.0), constant(0.0)), Energy(model, fit, terms)
-    slopes = update.slopes(energy, answer(network, necks), z, data)
+    slopes = update.slopes(energy, answer(network, necks), z, data, key=keys[0])
     through = pull(network.out @ slopes.theta / 20 + scatter_slope(network, necks, terms.together))[1]
     np.testing.assert_allclose(slopes.z + through, by_z, rtol=1e-8)
     now = Now(answer(network, necks), slopes, necks, lambda c: pull(c)[0], rows, z, jnp.asarray(0.05))
@@ -184,6 +209,8 @@ def test_the_papers_settings_are_there_by_name_and_run():
     assert result.status.name == "FINISHED"
     assert result.draws.sizes["draw"] == 18  # 2,000 iterations, every hundredth, without the first tenth
     assert result.diagnose().verdict == "do not trust"  # a hundredth of the iterations
+    with pytest.raises(ValueError, match="has 3 layers"):
+        fd.fit(problem, EFI(last_layers=4))
     with pytest.raises(ValueError, match="no settings for 'linear-regression'"):
         fd.fit(fd.problem("linear-regression"), EFI(preset="paper"))
 
@@ -196,6 +223,7 @@ def test_the_papers_settings_are_there_by_name_and_run():
         ({"neck": 0}, "at least 1"),
         ({"neck_sd": -1.0}, "cannot be negative"),
         ({"preset": "book"}, "'paper'"),
+        ({"batch": 5}, "only with preset"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, message):

@@ -24,9 +24,7 @@ def chain_answer(model: Model, outcome: Outcome, *, warm_up: int, stiffness: np.
         stiffness: of an error in the energy besides its own unit normal, for each data set.
         variance: that the kernel gives a direction of some curvature.
     """
-    kept, extra, trace = (
-        jax.tree.map(lambda v: v[:, :, warm_up:], part["draw"]) for part in (outcome.draws, outcome.extra, outcome.trace)
-    )
+    kept, extra, trace = (jax.tree.map(lambda v: v[:, :, warm_up:], part["draw"]) for part in (outcome.draws, outcome.extra, outcome.trace))
     noisy = [g for g in model.groups if not g.exact]
     ends = np.cumsum([g.y.size for g in noisy])[:-1]
     errors = dict(zip([g.name for g in noisy], np.split(extra["z"], ends, axis=-1), strict=True))
@@ -46,9 +44,7 @@ def chain_answer(model: Model, outcome: Outcome, *, warm_up: int, stiffness: np.
         "frozen response": np.array([_response(extra["probe"][i], extra["frozen"][i]) for i in sets]),
         "neck condition": np.array([_condition(m) for m in np.asarray(outcome.state.neck)]),
         "width change at less damping": trace["sensitivity"][:, 0, -1],
-        "least p-value of the errors": np.array(
-            [min(_p_value(z[i], stiffness[i], parameters[i] / count) for z in errors.values()) for i in sets]
-        ),
+        "least p-value of the errors": np.array([min(_p_value(z[i], stiffness[i], parameters[i] / count) for z in errors.values()) for i in sets]),
     }
     if not model.loose:
         inside = np.array([variance(1 + k) for k in stiffness])
@@ -58,7 +54,7 @@ def chain_answer(model: Model, outcome: Outcome, *, warm_up: int, stiffness: np.
 
 
 def _sum_of_squares(errors: dict[str, Any]) -> np.ndarray:
-    return sum(np.sum(np.asarray(e)[:, 0] ** 2, axis=-1) for e in errors.values())  # type: ignore[return-value]
+    return sum(np.sum(np.asarray(e)[:, 0] ** 2, axis=-1) for e in errors.values())
 
 
 def _spread(informed: np.ndarray, share: np.ndarray, stiffness: float) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from .linearisation import Linearisation, exact_means
@@ -84,15 +85,21 @@ class Energy:
             rows.append(g.noise.pull(made, data[g.name], g.points, pilot[g.name]).astype(z.dtype))
         return jnp.concatenate(rows)
 
-    def of_data(self, theta: Float[Array, " p"], z: Float[Array, " n"], data: Data) -> tuple[Float[Array, ""], Seen]:
-        """The part that is the noisy groups', with the ridge that holds the network where a function is free; and what was seen."""
+    def of_data(
+        self, theta: Float[Array, " p"], z: Float[Array, " n"], data: Data, counted: Float[Array, " n"] | float = 1.0
+    ) -> tuple[Float[Array, ""], Seen]:
+        """The part that is the noisy groups', with the ridge that holds the network where a function is free; and what was seen.
+
+        ``counted`` says how often each observation counts.
+        """
         means = {g.name: self.model.mean(theta, g)[g.index] for g in self.groups}
         gap = self.gap(means, theta, z, data)
         weights = jnp.concatenate([jnp.broadcast_to(self.terms.noisy[g.name], (g.y.size,)) for g in self.groups])
-        fit, none = 0.5 * jnp.sum(weights * gap**2), jnp.asarray(0.0, theta.dtype)
+        fit, none = 0.5 * jnp.sum(counted * weights * gap**2), jnp.asarray(0.0, theta.dtype)
         held = none
         if self.model.loose:
-            gone = (theta - self.fit.theta).at[self.model.noise_place].set(0.0) / jnp.asarray(self.model.stretch, theta.dtype)
+            stretch = np.where(self.model.stretch > 0, self.model.stretch, 1.0)
+            gone = (theta - self.fit.theta).at[self.model.noise_place].set(0.0) / jnp.asarray(stretch, theta.dtype)
             held = 0.5 * self.typical * jnp.sum(gone**2)
         return fit + held, Seen(means, gap, jnp.zeros(0, theta.dtype), fit, none)
 

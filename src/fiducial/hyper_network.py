@@ -6,6 +6,7 @@ linear, that mean, and how far single observations are from it, need only the ne
 observations times parameters is never made.
 """
 
+import itertools
 from typing import NamedTuple
 
 import jax
@@ -36,7 +37,7 @@ def start(theta: Float[Array, " p"], inputs: int, hidden: tuple[int, ...], neck:
     """
     sizes = (inputs, *hidden, neck)
     encoder = []
-    for i, (a, b) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for i, (a, b) in enumerate(itertools.pairwise(sizes)):
         matrix = jax.random.normal(jax.random.fold_in(key, i), (a, b), theta.dtype) * (2 / a) ** 0.5
         encoder.append((matrix, jnp.zeros(b, theta.dtype)))
     return HyperNetwork(tuple(encoder), jnp.zeros((neck, theta.size), theta.dtype), theta)

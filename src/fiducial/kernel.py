@@ -44,5 +44,3 @@ class AbstractKernel(eqx.Module):
         self, position: Float[Array, " n"], memory: Memory, force: Float[Array, " n"], size: Float[Array, ""], *, key: PRNGKeyArray
     ) -> tuple[Float[Array, " n"], Memory]:
         """One step from a position at which the gradient of the log-density is ``force``."""
-
-

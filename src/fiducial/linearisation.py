@@ -93,7 +93,8 @@ def jacobians(model: Model, theta: Float[Array, " p"], fit: Float[Array, " p"]) 
 def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisation:
     """Linearise at a fit; see the module's text for the mathematics."""
     stretch = jnp.asarray(model.stretch)
-    Ju, Je = (rows * stretch for rows in jacobians(model, theta, theta))
+    plain, exact_rows = jacobians(model, theta, theta)
+    Ju, Je = plain * stretch, exact_rows * stretch
 
     def free(relative: Array) -> tuple[Array, Array]:
         """The noisy rows on the null space of the exact ones, as columns, and their kernel."""
@@ -131,7 +132,7 @@ def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisat
     value, slope = probe(model, theta), jax.jacrev(lambda t: probe(model, t))(theta)
     responses = slope @ along, slope @ (stretch[:, None] * other)
     sensitivity = _change(*(_widths(model, jnp.linalg.norm(r, axis=1)) for r in responses))
-    side_effect = (Ju / stretch) @ restore
+    side_effect = plain @ restore
     return Linearisation(theta, noisy, exact, targets - noisy, errors, basis, share, along, restore, side_effect, value, responses[0], sensitivity)
 
 

@@ -44,6 +44,7 @@ class Model:
         size: number of parameters in ``theta``.
         scales: for each group the size of its residual for random networks, in its own unit, which
             makes residuals of any unit comparable.
+        free: which parameters may move; None for all.
     """
 
     problem: Problem
@@ -55,6 +56,7 @@ class Model:
     _input: tuple[np.ndarray, np.ndarray]
     _output: tuple[np.ndarray, np.ndarray, np.ndarray]
     _noise_unknowns: dict[str, dict[str, AbstractUnknown]]
+    free: np.ndarray | None = None
 
     @property
     def data(self) -> Data:
@@ -84,7 +86,7 @@ class Model:
         free = np.ones(self.size)
         if self.loose:
             free[self.size - self.constant_count :] = _FREE
-        return free
+        return free if self.free is None else free * self.free
 
     @property
     def constant_count(self) -> int:
@@ -106,6 +108,16 @@ class Model:
         """The same model with the equation asked at no more than so many points, where it holds exactly."""
         groups = [_thin(g, most // max(1, sum(g.physics for g in self.groups))) if g.exact and g.physics else g for g in self.groups]
         return dataclasses.replace(self, groups=tuple(groups))
+
+    def with_free_layers(self, layers: int | None) -> "Model":
+        """The same model with only the network's last layers free to move, and the constants and noise sizes; None for all."""
+        if layers is None:
+            return self
+        leaves = jax.tree.leaves(jax.eval_shape(self._unravel, jax.ShapeDtypeStruct((self.size,), jnp.float64))["network"])
+        deep = len(leaves) // 2  # a matrix and a shift for each
+        moves = [np.full(leaf.size, float(i % deep >= deep - layers)) for i, leaf in enumerate(leaves)]
+        rest = np.ones(self.size - sum(leaf.size for leaf in leaves))
+        return dataclasses.replace(self, free=np.concatenate([*moves, rest]))
 
     def init(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, " p"]:
         """A fresh parameter vector: a random network, unknowns at their guesses."""

@@ -62,7 +62,7 @@ def parse(text: str | float) -> Schedule:
         (500.0, 0.25, 0.9)
     """
     kind, *numbers = str(text).split("_")
-    shapes = {"linear": linear, "exp": exponential, "log": exponential, "poly": polynomial}
+    shapes: dict[str, Callable[..., Schedule]] = {"linear": linear, "exp": exponential, "log": exponential, "poly": polynomial}
     try:
         return shapes[kind](*map(float, numbers)) if kind in shapes else constant(float(text))
     except (TypeError, ValueError) as error:

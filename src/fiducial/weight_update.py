@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from .energy import Energy, Seen
 from .hyper_network import HyperNetwork, answer, encode, spread
@@ -26,12 +26,14 @@ class Slopes(NamedTuple):
 
     Attributes:
         theta: by the parameters.
+        for_weights: the same for the step of the weights, from a part of the observations perhaps.
         z: by the errors, the parameters fixed.
         seen: what the evaluation saw.
         settled: whether the parameters are where the energy is least, so that its derivative through them vanishes.
     """
 
     theta: Float[Array, " p"]
+    for_weights: Float[Array, " p"]
     z: Float[Array, " n"]
     seen: Seen
     settled: bool
@@ -73,7 +75,7 @@ class AbstractUpdate(eqx.Module):
         """What to carry at the start."""
 
     @abc.abstractmethod
-    def slopes(self, energy: Energy, theta: Float[Array, " p"], z: Float[Array, " n"], data: Data) -> Slopes:
+    def slopes(self, energy: Energy, theta: Float[Array, " p"], z: Float[Array, " n"], data: Data, *, key: PRNGKeyArray) -> Slopes:
         """What the step needs to know of the energy."""
 
     @abc.abstractmethod
@@ -97,13 +99,13 @@ class Track(AbstractUpdate):
     def init(self, network: HyperNetwork) -> Any:
         return ()
 
-    def slopes(self, energy: Energy, theta: Float[Array, " p"], z: Float[Array, " n"], data: Data) -> Slopes:
+    def slopes(self, energy: Energy, theta: Float[Array, " p"], z: Float[Array, " n"], data: Data, *, key: PRNGKeyArray) -> Slopes:
         (_, seen), (by_theta, by_z) = jax.value_and_grad(energy.of_data, argnums=(0, 1), has_aux=True)(theta, z, data)
         if energy.model.loose:  # exact rows are weighed like the others
             more, (by_exact, slip) = _with_slope(energy, theta, data)
-            return Slopes(by_theta + by_exact, by_z, seen._replace(slip=slip, exact_energy=more), True)
+            return Slopes(by_theta + by_exact, by_theta + by_exact, by_z, seen._replace(slip=slip, exact_energy=more), True)
         more, slip = energy.of_exact(theta, data)
-        return Slopes(by_theta, by_z, seen._replace(slip=slip, exact_energy=more), True)
+        return Slopes(by_theta, by_theta, by_z, seen._replace(slip=slip, exact_energy=more), True)
 
     def step(self, network: HyperNetwork, memory: Any, energy: Energy, at: Tracker, data: Data, now: Now) -> tuple[HyperNetwork, Any, Array]:
         target, lag = follow(energy, at, now.theta, now.slopes.theta, now.slopes.seen, now.z, data)
@@ -125,28 +127,36 @@ class Descend(AbstractUpdate):
     Arguments:
         rate: schedule of the step size.
         momentum: schedule of the share of the last step that is kept.
+        batch: number of observations, drawn anew in every step, that the weights see; None for all.
     """
 
     rate: Schedule
     momentum: Schedule
+    batch: int | None = None
     tells_lag: ClassVar[bool] = False
 
     def init(self, network: HyperNetwork) -> Any:
         return jax.tree.map(jnp.zeros_like, network)
 
-    def slopes(self, energy: Energy, theta: Float[Array, " p"], z: Float[Array, " n"], data: Data) -> Slopes:
+    def slopes(self, energy: Energy, theta: Float[Array, " p"], z: Float[Array, " n"], data: Data, *, key: PRNGKeyArray) -> Slopes:
         def total(theta: Array, z: Array) -> tuple[Array, Seen]:
             (fit, seen), (more, slip) = energy.of_data(theta, z, data), energy.of_exact(theta, data)
             return fit + more, seen._replace(slip=slip, exact_energy=more)
 
         (_, seen), (by_theta, by_z) = jax.value_and_grad(total, argnums=(0, 1), has_aux=True)(theta, z)
-        return Slopes(by_theta, by_z, seen, False)
+        for_weights = by_theta
+        if self.batch is not None:
+            drawn = jax.random.permutation(key, z.size) < self.batch
+            counted = jnp.where(drawn, z.size / self.batch, 0.0) - 1
+            for_weights = by_theta + jax.grad(lambda t: energy.of_data(t, z, data, counted.astype(z.dtype))[0])(theta)
+        moves = 1.0 if energy.model.free is None else jnp.asarray(energy.model.free, theta.dtype)
+        return Slopes(by_theta, for_weights * moves, by_z, seen, False)
 
     def step(self, network: HyperNetwork, memory: Any, energy: Energy, at: Tracker, data: Data, now: Now) -> tuple[HyperNetwork, Any, Array]:
         mean, apart = jnp.mean(now.neck, axis=0), spread(now.neck)
-        pull = network.out @ now.slopes.theta / len(now.neck) + scatter_slope(network, now.neck, energy.terms.together)
-        out = jnp.outer(mean, now.slopes.theta) + 2 * energy.terms.together * apart @ network.out
-        slopes = HyperNetwork(now.pull(pull), out, now.slopes.theta)
+        pull = network.out @ now.slopes.for_weights / len(now.neck) + scatter_slope(network, now.neck, energy.terms.together)
+        out = jnp.outer(mean, now.slopes.for_weights) + 2 * energy.terms.together * apart @ network.out
+        slopes = HyperNetwork(now.pull(pull), out, now.slopes.for_weights)
         kept, rate = (jnp.asarray(s(now.progress), apart.dtype) for s in (self.momentum, self.rate))
         memory = jax.tree.map(lambda v, g, w: kept * v + g + w / _PRIOR_VARIANCE, memory, slopes, network)
         return jax.tree.map(lambda w, v: w - rate * v, network, memory), memory, jnp.zeros((), apart.dtype)

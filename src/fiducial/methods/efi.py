@@ -14,6 +14,7 @@ from ..kernels.sgld import SGLD
 from ..linearisation import Linearisation
 from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_positive
 from ..model import Data, Model
+from ..networks import MLP
 from ..phases.fiducial_chain import FiducialChain
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..problem import Problem
@@ -48,6 +49,9 @@ class EFI(AbstractMethod):
         hidden: widths of the encoder's hidden layers.
         neck: width of the neck.
         neck_sd: standard deviation of noise added to the neck.
+        last_layers: let the hyper-network give only so many of the last layers of the model's network, with the constants, and keep
+            the others as the pilot fit has them; None for all layers.
+        batch: number of observations that a step of the weights sees, with the preset; None for all.
         lm_steps: largest number of Levenberg-Marquardt steps of the pilot fit.
         precision: ``"float64"`` or ``"float32"``, for the chain; the pilot fit is always in float64.
         chains: number of chains, each with a pilot fit of its own.
@@ -70,6 +74,8 @@ class EFI(AbstractMethod):
     hidden: tuple[int, ...] = (16, 16)
     neck: int = 16
     neck_sd: float = 0.0
+    last_layers: int | None = None
+    batch: int | None = None
     lm_steps: int = 1200
     precision: str = "float64"
     chains: int = 4
@@ -86,9 +92,14 @@ class EFI(AbstractMethod):
             raise ValueError(f"EFI(learning_rate={self.learning_rate}): a share of the way to the fit, above 0 and at most 1")
         if self.neck_sd < 0:
             raise ValueError(f"EFI(neck_sd={self.neck_sd}): a standard deviation cannot be negative")
+        if self.batch is not None and (self.batch < 1 or self.preset is None):
+            raise ValueError(f"EFI(batch={self.batch}): at least one observation, and only with preset='paper'; Gauss-Newton steps see all")
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
+        layers = len(problem.recipe.hidden) + 1 if isinstance(problem.recipe, MLP) else 0
+        if self.last_layers is not None and not 1 <= self.last_layers <= layers:
+            raise ValueError(f"EFI(last_layers={self.last_layers}): the network has {layers or 'no'} layers to choose from; it must be an MLP")
         if self.preset == "paper" and "efi" not in problem.paper:
             raise ValueError(f"efi: the paper has no settings for '{problem.name}'; leave preset out, they then follow from the problem")
 
@@ -112,6 +123,7 @@ class EFI(AbstractMethod):
             hidden=tuple(self.hidden),
             neck=self.neck,
             neck_sd=self.neck_sd,
+            last_layers=self.last_layers,
             dtype=jnp.dtype(self.precision),
         )
 
@@ -151,7 +163,9 @@ def _paper_chain(model: Model, method: EFI) -> FiducialChain:
 
     def squared_sizes(model: Model, fit: Linearisation) -> dict[str, Array]:
         noise = model.noise(fit.theta)
-        return {g.name: g.noise.push(0.0, jnp.ones(g.y.size), g.points, noise[g.name]) ** 2 for g in model.groups if g.noise is not None}
+        return {
+            g.name: g.noise.push(jnp.zeros(g.y.size), jnp.ones(g.y.size), g.points, noise[g.name]) ** 2 for g in model.groups if g.noise is not None
+        }
 
     def terms(model: Model, fit: Linearisation, progress: Array) -> Terms:
         now = strength(progress)
@@ -165,12 +179,13 @@ def _paper_chain(model: Model, method: EFI) -> FiducialChain:
         warm_up=round(table["burn_in"] * steps),
         effective=None,
         kernel=SGLD(),
-        update=Descend(lambda p: method.learning_rate * rate(p), momentum),
+        update=Descend(lambda p: method.learning_rate * rate(p), momentum, method.batch),
         terms=terms,
         size=lambda model, fit, progress: error_rate(progress) / jnp.concatenate(list(squared_sizes(model, fit).values())),
         hidden=tuple(hidden),
         neck=neck,
         neck_sd=method.neck_sd,
+        last_layers=method.last_layers,
         fresh=True,
         dtype=jnp.dtype(method.precision),
     )

@@ -66,6 +66,7 @@ class FiducialChain(AbstractPhase):
         hidden: widths of the encoder's hidden layers.
         neck: width of the neck.
         neck_sd: standard deviation of noise that is added to the neck.
+        last_layers: only so many layers of the model's network are the hyper-network's answer; None for all.
         fresh: start from a fresh network of the model instead of the pilot fit.
         dtype: of the iterations.
     """
@@ -81,6 +82,7 @@ class FiducialChain(AbstractPhase):
     hidden: tuple[int, ...]
     neck: int
     neck_sd: float = 0.0
+    last_layers: int | None = None
     fresh: bool = False
     dtype: Any = jnp.float64
     name: ClassVar[str] = "draw"
@@ -90,7 +92,7 @@ class FiducialChain(AbstractPhase):
         return 1
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> ChainState:
-        model = model.thinned(MOST_POINTS)
+        model = model.thinned(MOST_POINTS).with_free_layers(self.last_layers)
         keys = jax.random.split(key, 4)
         pilot = linearise(model, previous.theta.astype(jnp.float64), data)
         follows = tracker(model, pilot)
@@ -117,7 +119,7 @@ class FiducialChain(AbstractPhase):
         )
 
     def step(self, model: Model, data: Data, state: ChainState, progress: Array, *, key: PRNGKeyArray) -> tuple[ChainState, Info]:
-        model = model.thinned(MOST_POINTS)
+        model = model.thinned(MOST_POINTS).with_free_layers(self.last_layers)
         data = {name: y.astype(self.dtype) for name, y in data.items()}
         zero = jnp.asarray(0.0, self.dtype)
 
@@ -131,7 +133,7 @@ class FiducialChain(AbstractPhase):
             energy = Energy(model, state.fit, terms)
             necks, pull = jax.vjp(lambda encoder, z: self._neck(encoder, self._rows(model, data, z), own), network.encoder, z)
             theta = answer(network, necks)
-            slopes = self.update.slopes(energy, theta, z, data)
+            slopes = self.update.slopes(energy, theta, z, data, key=jax.random.fold_in(own, 3))
             force = -slopes.z - z
             if not slopes.settled:
                 force -= pull(network.out @ slopes.theta / len(necks) + scatter_slope(network, necks, terms.together))[1]

@@ -146,6 +146,7 @@ def measured_f(n: int, sd: float, replicates: int, rng: np.random.Generator, k: 
     x = np.linspace(-END, END, n)
     return Observed("equation", x=x, y=source(x, k)[:, None] + sd * rng.standard_normal((n, replicates)), noise=Gaussian(sd=sd))
 
+
 PAPER_EFI = {
     "steps": 200_000,
     "burn_in": 0.1,

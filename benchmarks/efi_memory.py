@@ -1,0 +1,22 @@
+"""Largest memory of a run of Algorithm 1 with the paper's settings for `poisson`: 200,000 iterations, 4 chains.
+
+python benchmarks/efi_memory.py
+"""
+
+import resource
+import sys
+
+import fiducial as fd
+
+
+def main() -> None:
+    result = fd.fit(fd.problem("poisson"), fd.EFI(preset="paper", precision="float32"), seed=0, progress=False)
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    print(result)
+    print(
+        f"{result.draws.sizes['chain']} chains, {result.draws.sizes['draw']} draws each; {most / 1e9:.2f} GB at most, {result.seconds['run']:.0f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()
