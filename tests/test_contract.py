@@ -1,6 +1,7 @@
 """What every method and every ready problem must do; new ones are found by themselves."""
 
 import inspect
+import json
 
 import jax
 import numpy as np
@@ -54,6 +55,11 @@ def test_method_gives_an_answer_everywhere(name, fitted):
         assert band.attrs["note"] == result.no_interval
     else:
         assert (band["lower"] < band["upper"]).all()
+
+
+@every_method
+def test_summary_is_plain_json(name, fitted):
+    assert json.loads(json.dumps(fitted(name).summary(), allow_nan=False))["method"] == name
 
 
 @every_method

@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fiducial import catalogue
+from fiducial.kernels import known
 
-KERNELS = catalogue.kernels()
+KERNELS = known()
 PRECISION = np.array([[2.0, 0.6], [0.6, 1.0]])
 CENTRE = np.array([1.0, -2.0])
 CHAINS, STEPS, APART = 400, 400, 20

@@ -11,7 +11,6 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any
 
-from .kernel import AbstractKernel
 from .method import AbstractMethod
 from .noise_model import AbstractNoise
 from .problem import Problem
@@ -50,16 +49,6 @@ def noise_models() -> dict[str, type]:
     """All noise models by class name."""
 
     return {cls.__name__: cls for module in _modules("noise").values() for cls in _classes(module, AbstractNoise)}
-
-
-def kernels() -> dict[str, type[AbstractKernel]]:
-    """All samplers of errors by name.
-
-    Example:
-        >>> "sgld" in kernels()
-        True
-    """
-    return {cls.name: cls for module in _modules("kernels").values() for cls in _classes(module, AbstractKernel)}
 
 
 def _classes(module: Any, base: type) -> list[Any]:

@@ -292,12 +292,14 @@ def _folder(out: Path | None, default: str, resume: bool, begun: str = "checkpoi
 
 
 def _write(result: Result, folder: Path, level: float) -> None:
-    from .plots import plot, plot_trace
+    from .plots import plot, plot_errors, plot_trace
 
     (folder / "result.nc").unlink(missing_ok=True)  # of this run, stopped while it was writing
     result.save(folder / "result.nc")
     plot(result, level).savefig(folder / "solution.png", dpi=150)
     plot_trace(result).savefig(folder / "trace.png", dpi=110)
+    if "errors" in result.tree.children:
+        plot_errors(result).savefig(folder / "errors.png", dpi=110)
     write_text(folder / "summary.json", json.dumps(result.summary(level), indent=2, allow_nan=False) + "\n")
 
 

@@ -1,5 +1,6 @@
 """Checks of a result that need no knowledge of the truth, and a verdict."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -208,7 +209,7 @@ def _imputed(facts: dict[str, float]) -> list[Check]:
     checks = []
     if "spread of informed errors" in facts:
         value = abs(facts["spread of informed errors"] - 1)
-        limit = 0.1 + min(0.1, 3 / np.sqrt(2 * max(1.0, facts["effective draws"])))
+        limit = 0.1 + min(0.1, 3 / math.sqrt(2 * max(1.0, facts["effective draws"])))
         advice = "along the directions that the data inform errors must have unit spread; widths are off by as much: see the lag, or give more draws"
         checks.append(Check("spread of informed errors off 1", value, limit, value <= limit, True, advice))
     if "lag of the parameters" in facts:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+import jax
 import numpy as np
 
 from .collocation import grid
@@ -103,6 +104,45 @@ def _maps(result: "Result", level: float) -> Any:
     held = ", ".join(f"{c} = {array[0, i + 2]:g}" for i, c in enumerate(domain.names[2:]))
     figure.suptitle(_title(result) + (f" (at {held})" if held else ""), fontsize=10)
     return figure
+
+
+def plot_errors(result: "Result") -> Any:
+    """The imputed errors of each noisy group: against the true ones where these are known, else in order; and their quantiles.
+
+    Errors that the data inform well differ from draw to draw; the bars are a standard deviation of the draws.
+    """
+    from statistics import NormalDist
+
+    groups = [g for g in result.problem.groups if g.name in result.tree["errors"].data_vars]
+    figure, axes = _figure(len(groups), 2)
+    for row, g in zip(axes, groups, strict=True):
+        z = np.asarray(result.tree["errors"][g.name])
+        z = z.reshape(-1, z.shape[-1])
+        true = _true_errors(result, g)
+        places = np.arange(1, z.shape[1] + 1) if true is None else true
+        row[0].errorbar(places, z.mean(axis=0), z.std(axis=0), fmt="o", ms=3, lw=0.8, color=_BLUE)
+        row[0].set(xlabel="observation" if true is None else "true error", ylabel=f"imputed error of {g.name}")
+        normal = np.array([NormalDist().inv_cdf((i + 0.5) / z.shape[1]) for i in range(z.shape[1])])
+        ends = 1.1 * np.array([normal.min(), normal.max()])
+        if true is not None:
+            row[0].plot(ends, ends, color="black", lw=0.8, ls=(0, (4, 3)))
+        for draw in z[:: max(1, len(z) // 20)]:
+            row[1].plot(normal, np.sort(draw), color=_BLUE, lw=0.6, alpha=0.4)
+        row[1].plot(ends, ends, color="black", lw=0.8, ls=(0, (4, 3)))
+        row[1].set(xlabel="normal quantile", ylabel=f"quantiles of {g.name}'s errors, 20 draws")
+    figure.suptitle(_title(result), fontsize=10)
+    return figure
+
+
+def _true_errors(result: "Result", group: Any) -> np.ndarray | None:
+    """The errors that the data really have, where a simulated problem tells."""
+    truth = result.problem.truth
+    parameters = None if truth is None else truth.noise.get(group.name, {})
+    if truth is None or group.output is None or set(group.noise_unknowns()) - set(parameters or {}):
+        return None
+    with jax.enable_x64(True):
+        mean = np.broadcast_to(np.asarray(group.points.map(truth.outputs[group.output])), group.y.shape)
+        return np.asarray(group.noise.pull(mean, group.y, group.points, parameters))
 
 
 def plot_trace(result: "Result") -> Any:

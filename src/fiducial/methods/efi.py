@@ -9,7 +9,7 @@ from jaxtyping import Array
 from ..chain_answer import chain_answer
 from ..energy import Terms
 from ..kernel import AbstractKernel
-from ..kernels.sghmc import SGHMC
+from ..kernels import known
 from ..kernels.sgld import SGLD
 from ..linearisation import Linearisation
 from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_positive
@@ -21,7 +21,6 @@ from ..problem import Problem
 from ..schedules import Schedule, parse
 from ..weight_update import Descend, Track
 
-_KERNELS: dict[str, type[AbstractKernel]] = {k.name: k for k in (SGHMC, SGLD)}
 _STIFFNESS, _STIFFNESS_OF_SIZES = 20.0, 200.0
 """How much more firmly an error is held by the data than by its own distribution; a size that is unknown needs more."""
 _TIGHTNESS = 10.0
@@ -85,9 +84,9 @@ class EFI(AbstractMethod):
 
     def __check_init__(self) -> None:
         require_positive(self, "effective", "draws", "neck", "lm_steps", "chains")
-        for setting, known in (("kernel", list(_KERNELS)), ("precision", ["float64", "float32"]), ("preset", [None, "paper"])):
-            if getattr(self, setting) not in known:
-                raise ValueError(f"EFI({setting}={getattr(self, setting)!r}): give one of {', '.join(map(repr, known))}")
+        for setting, possible in (("kernel", sorted(known())), ("precision", ["float64", "float32"]), ("preset", [None, "paper"])):
+            if getattr(self, setting) not in possible:
+                raise ValueError(f"EFI({setting}={getattr(self, setting)!r}): give one of {', '.join(map(repr, possible))}")
         if not 0 < self.learning_rate <= 1 and self.preset is None:
             raise ValueError(f"EFI(learning_rate={self.learning_rate}): a share of the way to the fit, above 0 and at most 1")
         if self.neck_sd < 0:
@@ -129,7 +128,7 @@ class EFI(AbstractMethod):
 
     @property
     def _kernel(self) -> AbstractKernel:
-        return SGLD() if self.preset == "paper" else _KERNELS[self.kernel]()
+        return SGLD() if self.preset == "paper" else known()[self.kernel]()
 
     def _stiffness(self, model: Model) -> float:
         return _STIFFNESS_OF_SIZES if any(model.size_unknown(g) for g in model.groups) else _STIFFNESS
