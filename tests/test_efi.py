@@ -207,7 +207,7 @@ def test_the_papers_settings_are_there_by_name_and_run():
     short = dataclasses.replace(problem, paper={"efi": {**problem.paper["efi"], "steps": 2000}})
     result = fd.fit(short, EFI(preset="paper", precision="float32", chains=2), seed=0)
     assert result.status.name == "FINISHED"
-    assert result.draws.sizes["draw"] == 18  # 2,000 iterations, every hundredth, without the first tenth
+    assert result.draws.sizes["draw"] == 900  # a thousand, without the first tenth
     assert result.diagnose().verdict == "do not trust"  # a hundredth of the iterations
     with pytest.raises(ValueError, match="has 3 layers"):
         fd.fit(problem, EFI(last_layers=4))

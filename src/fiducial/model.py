@@ -19,6 +19,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from .coordinates import Points, hand_over
 from .field import Field
 from .group import Group
+from .networks import MLP
 from .noise_model import NoiseParameters
 from .problem import Problem
 from .unknowns import AbstractUnknown
@@ -118,6 +119,22 @@ class Model:
         moves = [np.full(leaf.size, float(i % deep >= deep - layers)) for i, leaf in enumerate(leaves)]
         rest = np.ones(self.size - sum(leaf.size for leaf in leaves))
         return dataclasses.replace(self, free=np.concatenate([*moves, rest]))
+
+    @property
+    def unscaled(self) -> np.ndarray:
+        """What a fully connected network's parameters must be multiplied with to act on inputs and outputs in the user's units.
+
+        Its first matrix takes scaled inputs and its last layer gives scaled outputs. Ones for other networks; shifts are left aside.
+        """
+        network = jax.eval_shape(self._unravel, jax.ShapeDtypeStruct((self.size,), jnp.float64))["network"]
+        leaves = jax.tree.leaves(network)
+        factors = [np.ones(leaf.shape) for leaf in leaves]
+        if isinstance(self.problem.recipe, MLP):
+            deep = len(leaves) // 2  # matrices, then shifts
+            factors[0] = factors[0] / self._input[1]
+            for last in (deep - 1, 2 * deep - 1):
+                factors[last] = (factors[last].T * self._output[1]).T
+        return np.concatenate([*(f.ravel() for f in factors), np.ones(self.size - sum(leaf.size for leaf in leaves))])
 
     def init(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, " p"]:
         """A fresh parameter vector: a random network, unknowns at their guesses."""

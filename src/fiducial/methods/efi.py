@@ -28,7 +28,7 @@ _APART = 2.0
 """Time between two draws, where 1 is that in which an error of unit variance moves."""
 _WARM_UP = 12
 """Draws that are left out at the start, where the errors are still those of the pilot fit."""
-_PAPER_THIN = 100
+_PAPER_DRAWS = 1000
 
 
 class EFI(AbstractMethod):
@@ -158,7 +158,8 @@ def _paper_chain(model: Model, method: EFI) -> FiducialChain:
     *hidden, neck = table["encoder"]
     strength, momentum = (_early(parse(table[key]), table["annealing"]) for key in ("lambda", "momentum"))
     rate, error_rate = parse(table["learning_rate"]), parse(table["sgld_learning_rate"])
-    steps = table["steps"] // _PAPER_THIN
+    thin = max(1, table["steps"] // _PAPER_DRAWS)
+    steps = table["steps"] // thin
 
     def squared_sizes(model: Model, fit: Linearisation) -> dict[str, Array]:
         noise = model.noise(fit.theta)
@@ -174,7 +175,7 @@ def _paper_chain(model: Model, method: EFI) -> FiducialChain:
 
     return FiducialChain(
         steps=steps,
-        thin=_PAPER_THIN,
+        thin=thin,
         warm_up=round(table["burn_in"] * steps),
         effective=None,
         kernel=SGLD(),
@@ -185,7 +186,7 @@ def _paper_chain(model: Model, method: EFI) -> FiducialChain:
         neck=neck,
         neck_sd=method.neck_sd,
         last_layers=method.last_layers,
-        fresh=True,
+        plain=True,
         dtype=jnp.dtype(method.precision),
     )
 

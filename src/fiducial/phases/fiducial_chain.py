@@ -67,7 +67,8 @@ class FiducialChain(AbstractPhase):
         neck: width of the neck.
         neck_sd: standard deviation of noise that is added to the neck.
         last_layers: only so many layers of the model's network are the hyper-network's answer; None for all.
-        fresh: start from a fresh network of the model instead of the pilot fit.
+        plain: start from a fresh network of the model instead of the pilot fit, and let the hyper-network give parameters for
+            inputs and outputs in the user's units, as the paper has them.
         dtype: of the iterations.
     """
 
@@ -83,7 +84,7 @@ class FiducialChain(AbstractPhase):
     neck: int
     neck_sd: float = 0.0
     last_layers: int | None = None
-    fresh: bool = False
+    plain: bool = False
     dtype: Any = jnp.float64
     name: ClassVar[str] = "draw"
 
@@ -97,12 +98,12 @@ class FiducialChain(AbstractPhase):
         pilot = linearise(model, previous.theta.astype(jnp.float64), data)
         follows = tracker(model, pilot)
         count = sum(g.y.size for g in model.groups if not g.exact)
-        theta = model.init(keys[0]) if self.fresh else pilot.theta
+        theta = model.init(keys[0]) / model.unscaled if self.plain else pilot.theta
         fit, follows, theta = jax.tree.map(lambda v: v.astype(self.dtype), (pilot, follows, theta))
         # from the pilot fit's own errors, where nothing pulls, or from any at all
         own = jnp.concatenate([fit.errors[g.name] for g in model.groups if not g.exact])
-        z = jax.random.normal(keys[1], (count,), self.dtype) if self.fresh else own
-        network = start(theta, self._rows(model, data, z).shape[1], self.hidden, self.neck, key=keys[2])
+        z = jax.random.normal(keys[1], (count,), self.dtype) if self.plain else own
+        network = start(theta * self._units(model), self._rows(model, data, z).shape[1], self.hidden, self.neck, key=keys[2])
         extra = self._extra(model, fit, theta, theta, z)
         return ChainState(
             theta,
@@ -121,7 +122,7 @@ class FiducialChain(AbstractPhase):
     def step(self, model: Model, data: Data, state: ChainState, progress: Array, *, key: PRNGKeyArray) -> tuple[ChainState, Info]:
         model = model.thinned(MOST_POINTS).with_free_layers(self.last_layers)
         data = {name: y.astype(self.dtype) for name, y in data.items()}
-        zero = jnp.asarray(0.0, self.dtype)
+        zero, units = jnp.asarray(0.0, self.dtype), self._units(model)
 
         at = turn(model, state.fit.theta, state.theta, state.tracker)
 
@@ -132,8 +133,9 @@ class FiducialChain(AbstractPhase):
             terms = jax.tree.map(lambda v: jnp.asarray(v, self.dtype), self.terms(model, state.fit, now))
             energy = Energy(model, state.fit, terms)
             necks, pull = jax.vjp(lambda encoder, z: self._neck(encoder, self._rows(model, data, z), own), network.encoder, z)
-            theta = answer(network, necks)
+            theta = answer(network, necks) / units
             slopes = self.update.slopes(energy, theta, z, data, key=jax.random.fold_in(own, 3))
+            slopes = slopes._replace(theta=slopes.theta / units, for_weights=slopes.for_weights / units)
             force = -slopes.z - z
             if not slopes.settled:
                 force -= pull(network.out @ slopes.theta / len(necks) + scatter_slope(network, necks, terms.together))[1]
@@ -149,7 +151,7 @@ class FiducialChain(AbstractPhase):
         with jax.default_matmul_precision("highest"):
             network, memory, z, momentum, neck, sums = jax.lax.fori_loop(0, self.thin, iterate, begin)
         rows = self._rows(model, data, z)
-        theta, frozen = respond(network, rows), respond(state.network, rows)
+        theta, frozen = respond(network, rows) / units, respond(state.network, rows) / units
         drawn = Drawn(theta[None], self._extra(model, state.fit, theta, frozen, z))
         weight = 1 / (state.age + 1.0).astype(self.dtype)
         mean = (1 - weight) * state.neck + weight * neck / self.thin
@@ -172,6 +174,9 @@ class FiducialChain(AbstractPhase):
 
     def draw(self, state: ChainState) -> Drawn:
         return state.drawn
+
+    def _units(self, model: Model) -> Array:
+        return jnp.asarray(model.unscaled if self.plain else np.ones(model.size), self.dtype)
 
     def _neck(self, encoder: Any, rows: Array, key: PRNGKeyArray) -> Array:
         neck = encode(encoder, rows)
