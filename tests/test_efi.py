@@ -15,9 +15,10 @@ from fiducial.hyper_network import HyperNetwork, answer, encode, spread
 from fiducial.linearisation import linearise
 from fiducial.methods.efi import EFI
 from fiducial.model import bind
+from fiducial.plots import plot_errors
 from fiducial.schedules import constant
 from fiducial.weight_update import Descend, Now, scatter_slope
-from helpers import poisson
+from helpers import decay, poisson
 
 
 def sd_error(result) -> float:
@@ -107,6 +108,26 @@ def test_poisson_band_has_the_exact_centre_and_width_everywhere():
     assert np.abs(band["sd"].values[0] / exact - 1).max() < 3.5 * sd_error(result) < 0.08
     assert np.abs((band["mean"].values[0] - middle) / exact).max() < 3.5 / np.sqrt(result.facts["effective draws"])
     assert result.diagnose().verdict == "trust"
+
+
+def test_two_groups_with_sizes_of_their_own_agree_with_direct_draws():
+    """One size unknown and not the same everywhere, one known; a constant unknown; the start exact."""
+    random, t = np.random.default_rng(1), np.linspace(0.2, 2, 10)
+    u = np.exp(-1.3 * t)
+    uneven = fd.Observed("u", x=t, y=u + 0.03 * np.sqrt(t) * random.standard_normal(10), noise=fd.Gaussian(h=jnp.sqrt), name="uneven")
+    even = fd.Observed("u", x=t, y=u + 0.1 * random.standard_normal(10), noise=fd.Gaussian(sd=0.1), name="even")
+    problem = decay(observations=[uneven, even, fd.Observed("u", x=[0.0], y=[1.0], name="start")])
+    result, direct = fd.fit(problem, EFI(), seed=0), fd.fit(problem, fd.EFIDirect(), seed=0)
+    assert result.diagnose(against=[direct]).verdict == "trust", result.diagnose(against=[direct])
+    mine, other = result.parameters(), direct.parameters()
+    assert np.abs(mine["mean"] - other["mean"]).div(other["sd"]).max() < 3.5 * np.sqrt(2 / 1000)
+    assert np.abs(mine["sd"] / other["sd"] - 1).max() < 4 * np.sqrt(2 / 2000)
+
+
+def test_the_errors_have_a_figure(known):
+    left, right = plot_errors(known).axes
+    assert left.get_xlabel() == "true error"
+    assert len(right.lines) >= 20
 
 
 def test_last_layers_alone_give_the_same_band():

@@ -94,11 +94,14 @@ def _agreement(result: "Result", other: "Result") -> Check:
     tables = []
     for one in (result, other):
         band, constants = one.band(one.grid(11)), one.parameters()
-        tables.append({what: np.concatenate([band[what].values.ravel(), constants[what].to_numpy()]) for what in ("mean", "sd")})
+        # near an exact value there is no spread to speak of
+        least = np.broadcast_to(0.01 * band["sd"].max("point"), band["sd"].T.shape).T.ravel()
+        table = {what: np.concatenate([band[what].values.ravel(), constants[what].to_numpy()]) for what in ("mean", "sd")}
+        tables.append({**table, "least": np.concatenate([least, np.zeros(len(constants))])})
     if tables[0]["sd"].shape != tables[1]["sd"].shape:
         raise ValueError(f"diagnose: the results of {result.method} and {other.method} are not of the same problem")
     mine, theirs = tables
-    known = theirs["sd"] > 1e-9 * theirs["sd"].max()
+    known = theirs["sd"] > theirs["least"]
     sd = np.where(known, theirs["sd"], 1.0)
     value = float(np.max(np.where(known, np.maximum(np.abs(mine["mean"] - theirs["mean"]) / sd, np.abs(mine["sd"] / sd - 1)), 0.0)))
     worth = [one.facts.get("effective draws", one.draws["theta"].shape[0] * one.draws["theta"].shape[1]) for one in (result, other)]  # type: ignore[index]
