@@ -1,6 +1,6 @@
 """Honest uncertainty for physics-informed neural networks."""
 
-from . import catalogue, collocation, networks, schedules
+from . import catalogue, collocation, data, networks, schedules
 from .catalogue import method, problem
 from .coordinates import Box, Point
 from .driver import Interrupted
@@ -53,6 +53,7 @@ __all__ = [
     "Truth",
     "catalogue",
     "collocation",
+    "data",
     "derivative",
     "divergence",
     "fit",

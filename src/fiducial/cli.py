@@ -220,8 +220,9 @@ def _pair(text: str, option: str) -> tuple[str, str]:
 
 
 def _value(text: str) -> Any:
+    """A number, true, false or none, in JSON's spelling or Python's; a word otherwise."""
     try:
-        return json.loads(text)
+        return json.loads({"none": "null"}.get(text.lower(), text.lower() if text.lower() in ("true", "false") else text))
     except ValueError:
         return text
 

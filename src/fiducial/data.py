@@ -1,0 +1,51 @@
+"""Published measurements that come with the package, loaded by name and without a network.
+
+Each function returns a mapping from column to NumPy array, which ``Observed.from_table`` takes as it is.
+"""
+
+from importlib.resources import files
+
+import numpy as np
+
+Table = dict[str, np.ndarray]
+
+
+def v79_tumour() -> Table:
+    """Growth of Chinese hamster V79 fibroblast tumour spheroids: 45 volumes over 60 days.
+
+    Columns: ``time_days`` and ``volume`` (in 10^9 cubic micrometres).
+
+    Reference:
+        Marusic, Bajzer, Freyer, Vuk-Pavlovic (1994), Analysis of growth of multicellular tumour spheroids by
+        mathematical models, Cell Proliferation 27:73-94.
+
+    Example:
+        >>> len(v79_tumour()["volume"])
+        45
+    """
+    return _read("v79_tumour.csv")
+
+
+def scratch_assay() -> Table:
+    """Scratch assays of PC-3 cells: counts in columns of 50 um by 1430 um, at 38 positions, 5 times and 6 initial cell numbers.
+
+    Columns: ``initial_cells``, ``time_h``, ``position_um`` and the counts in three wells, ``count1``, ``count2``, ``count3``.
+    The density in cells per square millimetre is a count over 0.0715.
+
+    Reference:
+        Jin, Shah, Penington, McCue, Chopin, Simpson (2016), Reproducibility of scratch assays is affected by
+        the initial degree of confluence, Journal of Theoretical Biology 390:136-145.
+
+    Example:
+        >>> table = scratch_assay()
+        >>> len(table["count1"]) == 6 * 5 * 38
+        True
+    """
+    return _read("scratch_assay.csv")
+
+
+def _read(name: str) -> Table:
+    with (files(__package__) / "tables" / name).open() as file:
+        columns = file.readline().strip().split(",")
+        values = np.loadtxt(file, delimiter=",")
+    return dict(zip(columns, values.T, strict=True))
