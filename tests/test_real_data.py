@@ -16,7 +16,7 @@ def test_tables_load_with_all_their_rows():
 
 def test_montroll_has_the_exact_intervals():
     """k, C and sd by importance sampling from the exact fiducial density of the algebraic solution."""
-    rows = fd.fit(fd.problem("montroll"), fd.EFIDirect(draws=4000), seed=0).parameters()
+    rows = fd.fit(fd.problem("montroll"), fd.EFIDirect(draws=2000), seed=0).parameters()
     # to the two digits that are known, and 5 % of the width
     for name, lower, upper, digit in (("k", 1.19, 1.48, 0.005), ("C", 7.19, 7.76, 0.005), ("sd_p", 0.052, 0.080, 0.0005)):
         room = 0.05 * (upper - lower) + digit

@@ -16,12 +16,12 @@ def montroll(*, theta: float | None = 0.1, noise: str = "sqrt") -> Problem:
     """p' = k p (1 - (p / C)^theta) for 45 volumes of V79 tumour spheroids over 60 days; k, C and the noise size unknown.
 
     Arguments:
-        theta: the exponent; None to leave it unknown, too, which the data cannot tell from k.
+        theta: the exponent; None to leave it unknown, too (as ``exponent``), which the data can hardly tell from k.
         noise: how errors grow: ``"sqrt"``, as the square root of time, as in the paper, or ``"constant"``.
 
     Example:
         >>> list(montroll(theta=None).unknowns)
-        ['k', 'C', 'theta']
+        ['k', 'C', 'exponent']
     """
     if theta is not None and not (isinstance(theta, int | float) and theta > 0):
         raise ValueError(f"montroll(theta={theta!r}): give a positive number, or None (none on the command line) to leave it unknown")
@@ -29,11 +29,11 @@ def montroll(*, theta: float | None = 0.1, noise: str = "sqrt") -> Problem:
         raise ValueError(f"montroll(noise={noise!r}): give 'sqrt' or 'constant'")
     unknowns: dict[str, AbstractUnknown] = {"k": Positive(1.0), "C": Positive(7.0)}
     if theta is None:
-        unknowns["theta"] = Positive(0.1)
+        unknowns["exponent"] = Positive(0.1)
     table = v79_tumour()
     return Problem(
         name="montroll",
-        equation=lambda p, t, c: derivative(p, t) - c["k"] * p(t) * (1 - (p(t) / c["C"]) ** (c["theta"] if theta is None else theta)),
+        equation=lambda p, t, c: derivative(p, t) - c["k"] * p(t) * (1 - (p(t) / c["C"]) ** (c["exponent"] if theta is None else theta)),
         domain=Box(t=(3, 60)),
         unknowns=unknowns,
         outputs={"p": Output(positive=True)},
