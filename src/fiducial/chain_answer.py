@@ -26,8 +26,7 @@ def chain_answer(model: Model, outcome: Outcome, *, warm_up: int, stiffness: np.
     """
     kept, extra, trace = (jax.tree.map(lambda v: v[:, :, warm_up:], part["draw"]) for part in (outcome.draws, outcome.extra, outcome.trace))
     noisy = [g for g in model.groups if not g.exact]
-    ends = np.cumsum([g.y.size for g in noisy])[:-1]
-    errors = dict(zip([g.name for g in noisy], np.split(extra["z"], ends, axis=-1), strict=True))
+    errors = model.by_group(extra["z"])
     if "errors" in kept:
         kept = {**kept, "errors": {name: z.astype(kept["errors"][name].dtype) for name, z in errors.items()}}
     sets = range(len(extra["z"]))

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .linearisation import Linearisation, exact_means
+from .linearisation import Linearisation, collapse, exact_means
 from .model import Data, Model
 
 
@@ -70,14 +70,13 @@ class Energy:
         """The largest weight of an exact group relative to a noisy observation."""
         return jnp.max(jnp.stack([jnp.max(w) for w in self.terms.exact.values()] or [jnp.asarray(1.0)])) / self.typical
 
-    def split(self, rows: Float[Array, "n *any"]) -> dict[str, Array]:
-        """Rows for all noisy observations, by group."""
-        ends = [sum(g.y.size for g in self.groups[: i + 1]) for i in range(len(self.groups))]
-        return {g.name: part for g, part in zip(self.groups, jnp.split(rows, ends[:-1]), strict=True)}
+    def collapse(self, rows: Float[Array, " n"]) -> Float[Array, " k"]:
+        """Gaps of all noisy observations as the whitened rows see them: replicates averaged, unit variance."""
+        return collapse(self.model, self.fit.theta, self.model.by_group(rows)).astype(rows.dtype)
 
     def gap(self, means: Mapping[str, Array], theta: Float[Array, " p"], z: Float[Array, " n"], data: Data) -> Float[Array, " n"]:
         """Data minus what means and errors make, in units of the pilot fit's errors."""
-        now, pilot, errors = self.model.noise(theta), self.model.noise(self.fit.theta), self.split(z)
+        now, pilot, errors = self.model.noise(theta), self.model.noise(self.fit.theta), self.model.by_group(z)
         rows = []
         for g in self.groups:
             assert g.noise is not None

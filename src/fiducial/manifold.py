@@ -34,6 +34,14 @@ class View(NamedTuple):
     tangent: Float[Array, "k r"]
 
 
+def view_at(model: Model, fit: Float[Array, " p"], theta: Float[Array, " p"], along: Float[Array, "p r"], restore: Float[Array, "p e"]) -> View:
+    """Means at ``theta``, and the moves of a fit turned so that they keep the exact rows there."""
+    noisy, push_noisy = jax.linearize(lambda t: noisy_means(model, t, fit), theta)
+    exact, push_exact = jax.linearize(lambda t: exact_means(model, t), theta)
+    moves = along - restore @ jax.vmap(push_exact, in_axes=1, out_axes=1)(along)
+    return View(noisy, exact, moves, jax.vmap(push_noisy, in_axes=1, out_axes=1)(moves.astype(theta.dtype)))
+
+
 class Manifold:
     """Solutions around a fit.
 
@@ -144,12 +152,7 @@ class Manifold:
 
     def view(self, theta: Float[Array, " p"]) -> View:
         """The same, by following the fit's moves rather than from a fresh Jacobian."""
-        noisy, push_noisy = jax.linearize(lambda t: noisy_means(self.model, t, self.fit.theta), theta)
-        exact, push_exact = jax.linearize(lambda t: exact_means(self.model, t), theta)
-        moves = self.fit.along[:, : self.r]
-        moves = moves - self.fit.restore @ jax.vmap(push_exact, in_axes=1, out_axes=1)(moves)
-        moves = jnp.where(self.real, moves, 0.0)
-        return View(noisy, exact, moves, jax.vmap(push_noisy, in_axes=1, out_axes=1)(moves))
+        return view_at(self.model, self.fit.theta, theta, jnp.where(self.real, self.fit.along[:, : self.r], 0.0), self.fit.restore)
 
     def sums_of_squares(self, theta: Float[Array, " p"], data: Data) -> dict[str, Array]:
         """Residual sum of squares of each noisy group, in units of the fit's errors."""

@@ -45,7 +45,7 @@ class Model:
         size: number of parameters in ``theta``.
         scales: for each group the size of its residual for random networks, in its own unit, which
             makes residuals of any unit comparable.
-        free: which parameters may move; None for all.
+        free_layers: how many of the network's last layers may move; None for all.
     """
 
     problem: Problem
@@ -57,7 +57,7 @@ class Model:
     _input: tuple[np.ndarray, np.ndarray]
     _output: tuple[np.ndarray, np.ndarray, np.ndarray]
     _noise_unknowns: dict[str, dict[str, AbstractUnknown]]
-    free: np.ndarray | None = None
+    free_layers: int | None = None
 
     @property
     def data(self) -> Data:
@@ -67,6 +67,15 @@ class Model:
     def size_unknown(self, group: Group) -> bool:
         """Whether the size of a group's errors is to be inferred."""
         return bool(self._noise_unknowns.get(group.name))
+
+    def by_group(self, numbers: Any) -> dict[str, Any]:
+        """Numbers for all noisy observations, joined along the last axis, by group."""
+        parts, end = {}, 0
+        for g in self.groups:
+            if not g.exact:
+                parts[g.name] = numbers[..., end : end + g.y.size]
+                end += g.y.size
+        return parts
 
     @property
     def loose(self) -> bool:
@@ -84,10 +93,10 @@ class Model:
         that size, whatever the units of the problem. Unknown constants move freely. Where the
         equation holds exactly there is no ridge, and this is one everywhere.
         """
-        free = np.ones(self.size)
+        reach = np.ones(self.size)
         if self.loose:
-            free[self.size - self.constant_count :] = _FREE
-        return free if self.free is None else free * self.free
+            reach[self.size - self.constant_count :] = _FREE
+        return reach * self.moves
 
     @property
     def constant_count(self) -> int:
@@ -112,13 +121,16 @@ class Model:
 
     def with_free_layers(self, layers: int | None) -> "Model":
         """The same model with only the network's last layers free to move, and the constants and noise sizes; None for all."""
-        if layers is None:
-            return self
-        leaves = jax.tree.leaves(jax.eval_shape(self._unravel, jax.ShapeDtypeStruct((self.size,), jnp.float64))["network"])
-        deep = len(leaves) // 2  # a matrix and a shift for each
-        moves = [np.full(leaf.size, float(i % deep >= deep - layers)) for i, leaf in enumerate(leaves)]
-        rest = np.ones(self.size - sum(leaf.size for leaf in leaves))
-        return dataclasses.replace(self, free=np.concatenate([*moves, rest]))
+        return dataclasses.replace(self, free_layers=layers)
+
+    @property
+    def moves(self) -> np.ndarray:
+        """One for parameters that may move, zero for those of layers that are held."""
+
+        def factor(layer: int, layers: int, shape: tuple[int, ...]) -> np.ndarray:
+            return np.full(shape, float(self.free_layers is None or layer >= layers - self.free_layers))
+
+        return self._by_layer(factor)
 
     @property
     def unscaled(self) -> np.ndarray:
@@ -126,15 +138,23 @@ class Model:
 
         Its first matrix takes scaled inputs and its last layer gives scaled outputs. Ones for other networks; shifts are left aside.
         """
-        network = jax.eval_shape(self._unravel, jax.ShapeDtypeStruct((self.size,), jnp.float64))["network"]
-        leaves = jax.tree.leaves(network)
-        factors = [np.ones(leaf.shape) for leaf in leaves]
+
+        def factor(layer: int, layers: int, shape: tuple[int, ...]) -> np.ndarray:
+            first = 1 / self._input[1] if layer == 0 and len(shape) == 2 else 1.0
+            last = self._output[1].reshape((-1,) + (1,) * (len(shape) - 1)) if layer == layers - 1 else 1.0
+            return np.ones(shape) * first * last
+
+        return self._by_layer(factor)
+
+    def _by_layer(self, factor: Callable[[int, int, tuple[int, ...]], np.ndarray]) -> np.ndarray:
+        """A number for each parameter: by layer, number of layers and shape for those of an MLP, one for all others."""
+        numbers = np.ones(self.size)
         if isinstance(self.problem.recipe, MLP):
-            deep = len(leaves) // 2  # matrices, then shifts
-            factors[0] = factors[0] / self._input[1]
-            for last in (deep - 1, 2 * deep - 1):
-                factors[last] = (factors[last].T * self._output[1]).T
-        return np.concatenate([*(f.ravel() for f in factors), np.ones(self.size - sum(leaf.size for leaf in leaves))])
+            leaves = jax.tree.leaves(jax.eval_shape(self._unravel, jax.ShapeDtypeStruct((self.size,), jnp.float64))["network"])
+            layers = len(leaves) // 2  # all matrices, then all shifts
+            parts = [factor(i % layers, layers, leaf.shape).ravel() for i, leaf in enumerate(leaves)]
+            numbers[: sum(part.size for part in parts)] = np.concatenate(parts)
+        return numbers
 
     def init(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, " p"]:
         """A fresh parameter vector: a random network, unknowns at their guesses."""

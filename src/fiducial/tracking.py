@@ -16,8 +16,8 @@ from jaxtyping import Array, Float
 
 from .energy import Energy, Seen
 from .least_squares import eliminate
-from .linearisation import Linearisation, collapse, exact_means, jacobians, most_directions, noisy_means
-from .manifold import only
+from .linearisation import Linearisation, jacobians, most_directions
+from .manifold import only, view_at
 from .model import Data, Model
 
 _LONGEST = 0.5
@@ -62,11 +62,8 @@ def turn(model: Model, pilot: Float[Array, " p"], theta: Float[Array, " p"], at:
     """The same with the tangent at ``theta``."""
     if model.loose:
         return at
-    _, push_noisy = jax.linearize(lambda t: noisy_means(model, t, pilot), theta)
-    _, push_exact = jax.linearize(lambda t: exact_means(model, t), theta)
-    slipped = jax.vmap(push_exact, in_axes=1, out_axes=1)(at.along)
-    moves = at.along - at.restore @ slipped.astype(at.along.dtype)
-    return at._replace(moves=moves, tangent=jax.vmap(push_noisy, in_axes=1, out_axes=1)(moves).astype(moves.dtype))
+    seen = view_at(model, pilot, theta, at.along, at.restore)
+    return at._replace(moves=seen.moves.astype(at.along.dtype), tangent=seen.tangent.astype(at.along.dtype))
 
 
 def follow(
@@ -85,11 +82,8 @@ def follow(
     """
     model, place, pilot, dtype = energy.model, energy.model.noise_place, energy.fit.theta, theta.dtype
 
-    def collapsed(rows: Array) -> Array:
-        return collapse(model, pilot, energy.split(rows)).astype(dtype)
-
     def inside(rows: Array) -> Array:
-        return at.informed.T @ collapsed(rows)
+        return at.informed.T @ energy.collapse(rows)
 
     if place.stop > place.start:
         # how unknown error sizes must change; they alone among the parameters act differently in every step
@@ -102,7 +96,7 @@ def follow(
         right = columns.T @ rows - shares.T @ inside(rows)
         move = -eliminate(columns.T @ columns - shares.T @ shares, right[:, None])[0][:, 0]
         theta = theta.at[place].add(jnp.clip(move, -_LONGEST, _LONGEST))
-    coming = collapsed(energy.gap(seen.means, theta, z, data) - seen.gap)
+    coming = energy.collapse(energy.gap(seen.means, theta, z, data) - seen.gap)
     if not model.loose:
         real = jnp.sum(at.along**2, axis=0) > 0
         gram = only(at.tangent.T @ at.tangent, real)

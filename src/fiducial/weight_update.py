@@ -11,7 +11,6 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from .energy import Energy, Seen
 from .hyper_network import HyperNetwork, answer, encode, spread
-from .linearisation import collapse
 from .model import Data
 from .schedules import Schedule
 from .tracking import Tracker, follow
@@ -29,14 +28,12 @@ class Slopes(NamedTuple):
         for_weights: the same for the step of the weights, from a part of the observations perhaps.
         z: by the errors, the parameters fixed.
         seen: what the evaluation saw.
-        settled: whether the parameters are where the energy is least, so that its derivative through them vanishes.
     """
 
     theta: Float[Array, " p"]
     for_weights: Float[Array, " p"]
     z: Float[Array, " n"]
     seen: Seen
-    settled: bool
 
 
 class Now(NamedTuple):
@@ -65,10 +62,11 @@ class AbstractUpdate(eqx.Module):
     """One step of the weights.
 
     Attributes:
-        tells_lag: whether a step finds out how far the parameters were off the fit; if not, zero stands for it.
+        keeps_up: whether steps keep the parameters where the energy is least. Its derivative through them then vanishes, and a
+            step tells how far off they were; otherwise zero stands for that.
     """
 
-    tells_lag: eqx.AbstractClassVar[bool]
+    keeps_up: eqx.AbstractClassVar[bool]
 
     @abc.abstractmethod
     def init(self, network: HyperNetwork) -> Any:
@@ -94,7 +92,7 @@ class Track(AbstractUpdate):
     """
 
     rate: float = 1.0
-    tells_lag: ClassVar[bool] = True
+    keeps_up: ClassVar[bool] = True
 
     def init(self, network: HyperNetwork) -> Any:
         return ()
@@ -102,10 +100,11 @@ class Track(AbstractUpdate):
     def slopes(self, energy: Energy, theta: Float[Array, " p"], z: Float[Array, " n"], data: Data, *, key: PRNGKeyArray) -> Slopes:
         (_, seen), (by_theta, by_z) = jax.value_and_grad(energy.of_data, argnums=(0, 1), has_aux=True)(theta, z, data)
         if energy.model.loose:  # exact rows are weighed like the others
-            more, (by_exact, slip) = _with_slope(energy, theta, data)
-            return Slopes(by_theta + by_exact, by_theta + by_exact, by_z, seen._replace(slip=slip, exact_energy=more), True)
-        more, slip = energy.of_exact(theta, data)
-        return Slopes(by_theta, by_theta, by_z, seen._replace(slip=slip, exact_energy=more), True)
+            (more, slip), by_exact = jax.value_and_grad(energy.of_exact, has_aux=True)(theta, data)
+            by_theta = by_theta + by_exact
+        else:
+            more, slip = energy.of_exact(theta, data)
+        return Slopes(by_theta, by_theta, by_z, seen._replace(slip=slip, exact_energy=more))
 
     def step(self, network: HyperNetwork, memory: Any, energy: Energy, at: Tracker, data: Data, now: Now) -> tuple[HyperNetwork, Any, Array]:
         target, lag = follow(energy, at, now.theta, now.slopes.theta, now.slopes.seen, now.z, data)
@@ -133,7 +132,7 @@ class Descend(AbstractUpdate):
     rate: Schedule
     momentum: Schedule
     batch: int | None = None
-    tells_lag: ClassVar[bool] = False
+    keeps_up: ClassVar[bool] = False
 
     def init(self, network: HyperNetwork) -> Any:
         return jax.tree.map(jnp.zeros_like, network)
@@ -149,8 +148,7 @@ class Descend(AbstractUpdate):
             drawn = jax.random.permutation(key, z.size) < self.batch
             counted = jnp.where(drawn, z.size / self.batch, 0.0) - 1
             for_weights = by_theta + jax.grad(lambda t: energy.of_data(t, z, data, counted.astype(z.dtype))[0])(theta)
-        moves = 1.0 if energy.model.free is None else jnp.asarray(energy.model.free, theta.dtype)
-        return Slopes(by_theta, for_weights * moves, by_z, seen, False)
+        return Slopes(by_theta, for_weights * jnp.asarray(energy.model.moves, theta.dtype), by_z, seen)
 
     def step(self, network: HyperNetwork, memory: Any, energy: Energy, at: Tracker, data: Data, now: Now) -> tuple[HyperNetwork, Any, Array]:
         mean, apart = jnp.mean(now.neck, axis=0), spread(now.neck)
@@ -162,14 +160,9 @@ class Descend(AbstractUpdate):
         return jax.tree.map(lambda w, v: w - rate * v, network, memory), memory, jnp.zeros((), apart.dtype)
 
 
-def _with_slope(energy: Energy, theta: Float[Array, " p"], data: Data) -> tuple[Array, tuple[Array, Array]]:
-    (more, slip), slope = jax.value_and_grad(energy.of_exact, has_aux=True)(theta, data)
-    return more, (slope, slip)
-
-
 def lag_of(energy: Energy, at: Tracker, seen: Seen) -> Float[Array, ""]:
     """How far the parameters are off the fit, seen from the data."""
-    return jnp.sum((at.informed.T @ collapse(energy.model, energy.fit.theta, energy.split(seen.gap)).astype(seen.gap.dtype)) ** 2)
+    return jnp.sum((at.informed.T @ energy.collapse(seen.gap)) ** 2)
 
 
 def scatter_slope(network: HyperNetwork, neck: Float[Array, "n d"], together: Float[Array, ""]) -> Float[Array, "n d"]:

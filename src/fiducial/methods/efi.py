@@ -24,11 +24,13 @@ from ..weight_update import Descend, Track
 _STIFFNESS, _STIFFNESS_OF_SIZES = 20.0, 200.0
 """How much more firmly an error is held by the data than by its own distribution; a size that is unknown needs more."""
 _TIGHTNESS = 10.0
+"""How much more firmly exact observations are held than the most precise data."""
 _APART = 2.0
 """Time between two draws, where 1 is that in which an error of unit variance moves."""
 _WARM_UP = 12
 """Draws that are left out at the start, where the errors are still those of the pilot fit."""
 _PAPER_DRAWS = 1000
+"""Draws that are kept of each chain of the paper's many iterations."""
 
 
 class EFI(AbstractMethod):

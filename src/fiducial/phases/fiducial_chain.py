@@ -98,7 +98,9 @@ class FiducialChain(AbstractPhase):
         pilot = linearise(model, previous.theta.astype(jnp.float64), data)
         follows = tracker(model, pilot)
         count = sum(g.y.size for g in model.groups if not g.exact)
-        theta = model.init(keys[0]) / model.unscaled if self.plain else pilot.theta
+        theta = pilot.theta
+        if self.plain:  # layers that are held stay as the pilot fit has them
+            theta = jnp.where(model.moves > 0, model.init(keys[0]) / model.unscaled, theta)
         fit, follows, theta = jax.tree.map(lambda v: v.astype(self.dtype), (pilot, follows, theta))
         # from the pilot fit's own errors, where nothing pulls, or from any at all
         own = jnp.concatenate([fit.errors[g.name] for g in model.groups if not g.exact])
@@ -137,7 +139,7 @@ class FiducialChain(AbstractPhase):
             slopes = self.update.slopes(energy, theta, z, data, key=jax.random.fold_in(own, 3))
             slopes = slopes._replace(theta=slopes.theta / units, for_weights=slopes.for_weights / units)
             force = -slopes.z - z
-            if not slopes.settled:
+            if not self.update.keeps_up:
                 force -= pull(network.out @ slopes.theta / len(necks) + scatter_slope(network, necks, terms.together))[1]
             size = jnp.asarray(self.size(model, state.fit, now), self.dtype)
             moved, momentum = self.kernel.step(z, momentum, force, size, key=jax.random.fold_in(own, 1))
@@ -161,8 +163,9 @@ class FiducialChain(AbstractPhase):
         data_energy, exact_energy, lag = (s / self.thin for s in sums)
         end = progress + 1 / self.steps
         terms, size = self.terms(model, state.fit, end), self.size(model, state.fit, end)
-        if not self.update.tells_lag:
-            lag = lag_of(energy := Energy(model, state.fit, terms), at, energy.of_data(theta, z, data)[1])
+        if not self.update.keeps_up:
+            energy = Energy(model, state.fit, terms)
+            lag = lag_of(energy, at, energy.of_data(theta, z, data)[1])
         info = {"data energy": data_energy, "exact energy": exact_energy, "lag": lag / jnp.maximum(1.0, jnp.sum(state.fit.share))}
         return after, {**info, "stiffness": terms.typical, "step size": jnp.mean(size), "sensitivity": state.fit.sensitivity}
 
@@ -196,9 +199,7 @@ class FiducialChain(AbstractPhase):
 
     def _extra(self, model: Model, fit: Linearisation, theta: Array, frozen: Array, z: Array) -> dict[str, Array]:
         """What draws are judged by: quantities of the answer, of the answer with the weights of the draw before, and the errors."""
-        noisy = [g for g in model.groups if not g.exact]
-        ends = np.cumsum([g.y.size for g in noisy])[:-1]
-        errors = dict(zip([g.name for g in noisy], jnp.split(z, ends), strict=True))
+        errors = model.by_group(z)
         place = model.noise_place
         seen = [jnp.concatenate([probe(model, t), t[place]]) for t in (theta, frozen)]
         found = {"probe": seen[0], "frozen": seen[1], "informed": fit.basis.T @ collapse(model, fit.theta, errors), "z": z}
