@@ -119,6 +119,31 @@ class Model:
         groups = [_thin(g, most // max(1, sum(g.physics for g in self.groups))) if g.exact and g.physics else g for g in self.groups]
         return dataclasses.replace(self, groups=tuple(groups))
 
+    @property
+    def moves_points(self) -> bool:
+        """Whether there are points of the equation that may move, see ``moved``."""
+        return len(self.problem.domain.names) > 1 and any(_same_everywhere(g) for g in self.groups)
+
+    def moved(self, key: PRNGKeyArray) -> "Model":
+        """The same model with the equation asked at other points, all shifted alike and coming back in at the opposite side.
+
+        A network can meet an equation at fixed points in a plane or a space and bend between them; it cannot where they move.
+        Points on a line are dense enough to stay, and so do those where the equation has a right-hand side of its own.
+        """
+        if not self.moves_points:
+            return self
+        box = self.problem.domain
+        way = jax.random.uniform(key, (len(box.names),), jnp.float64)
+        size = box.upper - box.lower
+
+        def move(group: Group) -> Group:
+            if not _same_everywhere(group):
+                return group
+            array = box.lower + size * (((group.sites.array - box.lower) / size + way) % 1.0)
+            return dataclasses.replace(group, sites=Points(box.names, array))
+
+        return dataclasses.replace(self, groups=tuple(move(g) for g in self.groups))
+
     def with_free_layers(self, layers: int | None) -> "Model":
         """The same model with only the network's last layers free to move, and the constants and noise sizes; None for all."""
         return dataclasses.replace(self, free_layers=layers)
@@ -317,6 +342,11 @@ def parameter_count(problem: Problem) -> int:
     with jax.enable_x64(True):
         tree = eqx.filter_eval_shape(_tree, problem, noise_unknowns, jax.random.key(0))
     return sum(leaf.size for leaf in jax.tree.leaves(tree))
+
+
+def _same_everywhere(group: Group) -> bool:
+    """Whether a group asks the equation for one value at all its points, so that it may as well be asked elsewhere."""
+    return group.exact and group.physics and np.ptp(group.y) == 0
 
 
 def _thin(group: Group, most: int) -> Group:

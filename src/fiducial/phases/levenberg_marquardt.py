@@ -12,7 +12,7 @@ from ..model import Data, Model
 
 _LARGEST_DAMPING = 1e6
 _SMALLEST_DAMPING = 1e-14
-_MOST_ROWS = 1000
+_MOST_ROWS = 1500
 """More exact rows than this are folded into so many before a step is solved for."""
 _QUIET = 3
 """So many settled steps in a row end the phase."""
@@ -20,6 +20,8 @@ _PATIENCE = 200
 """A start is given at least so many steps."""
 _MOST_TIGHT = 100.0
 """Where data and physics pull at each other, the weight may grow so much beyond its usual end."""
+_DWELL = 15
+"""Where points of the equation move, a fit is never quite still: after so many steps at one weight it is tried at the next."""
 _FIRST_WEIGHT = 0.1
 """Weight of exact rows at the start, relative to the precision of the data."""
 
@@ -34,6 +36,7 @@ class LMState(NamedTuple):
         growth: factor for the damping after the next failure.
         weight: present weight of exact groups.
         misfit: sum of squares of the data rows.
+        dwell: steps since the weight has changed.
         quiet: for how many steps the fit has been good enough and still.
         age: steps since this start.
         start: number of this start.
@@ -47,6 +50,7 @@ class LMState(NamedTuple):
     growth: Float[Array, ""]
     weight: Float[Array, ""]
     misfit: Float[Array, ""]
+    dwell: Int[Array, ""]
     quiet: Int[Array, ""]
     age: Int[Array, ""]
     start: Int[Array, ""]
@@ -110,9 +114,10 @@ class LevenbergMarquardt(AbstractPhase):
         zero = jnp.asarray(0)
         weight = _FIRST_WEIGHT * model.precision(theta)
         # the cost of no start at all is left finite: a state must be
-        return LMState(theta, theta, jnp.asarray(1.0), jnp.asarray(2.0), weight, far, zero, zero, start, best, jnp.minimum(best_cost, far))
+        return LMState(theta, theta, jnp.asarray(1.0), jnp.asarray(2.0), weight, far, zero, zero, zero, start, best, jnp.minimum(best_cost, far))
 
     def step(self, model: Model, data: Data, state: LMState, progress: Array, *, key: PRNGKeyArray) -> tuple[LMState, Info]:
+        model = model.moved(jax.random.fold_in(key, 2))
         residual, jacobian = stack_linearisation(model, state.theta, data, state.weight)
         before = jnp.sum(residual**2)
         exact_rows = sum(len(g.sites) for g in model.groups if g.exact)
@@ -160,20 +165,29 @@ class LevenbergMarquardt(AbstractPhase):
         # (a pilot value of an unknown size may be three times too small)
         rough = any(model.size_unknown(g) for g in model.groups)
         met = better & (misfit < (10 if rough else 1) * max(1, noisy_rows))
-        early = (still | cheap | stuck | (met & (state.weight < model.precision(theta)))) & (state.weight < last)
+        long = (state.dwell >= _DWELL) & better & model.moves_points
+        early = (still | cheap | stuck | long | (met & (state.weight < model.precision(theta)))) & (state.weight < last)
         late = ((still & ~cheap) | (flat & ~paid)) & (state.weight >= last) & (state.weight < _MOST_TIGHT * last)
+        if model.moves_points:
+            late = long & (state.weight >= last) & (state.weight < 10 * last)
         tighten = early | late
         weight = jnp.where(early, jnp.minimum(10 * state.weight, last), jnp.where(late, 10 * state.weight, state.weight))
         # the weight changes what a unit of damping means, so give it room again
         damping = jnp.where(tighten, jnp.clip(damping, 1e-8, 1.0), damping)
 
-        firm = paid & (state.weight >= 0.1 * last)
-        settled = better & firm & (still if model.loose else jnp.abs(state.misfit - misfit) < self.tolerance * (1 + misfit))
+        change = jnp.abs(state.misfit - misfit) / (1 + misfit)
+        if model.moves_points:
+            held = (state.weight >= 10 * last) & (state.dwell >= _DWELL) & (state.weight**2 * physics < 0.1 * (1 + misfit))
+            settled = better & held & (change < 10 * self.tolerance)
+        else:
+            firm = paid & (state.weight >= 0.1 * last)
+            settled = better & firm & (still if model.loose else change < self.tolerance)
         quiet = jnp.where(settled, state.quiet + 1, jnp.where(better, 0, state.quiet))
         misfit = jnp.where(better, misfit, state.misfit)
         shown = {"loss": after, "misfit": misfit, "physics": jnp.sqrt(physics / max(1, exact_rows))}
         info = {**{k: jnp.where(better, v, jnp.nan) for k, v in shown.items()}, "weight": state.weight, "damping": state.damping}
-        new = LMState(theta, state.origin, damping, growth, weight, misfit, quiet, state.age + 1, state.start, state.best, state.best_cost)
+        dwell = jnp.where(tighten, 0, state.dwell + 1)
+        new = LMState(theta, state.origin, damping, growth, weight, misfit, dwell, quiet, state.age + 1, state.start, state.best, state.best_cost)
         return self._judge(model, data, new, stuck & (weight >= last), key), info
 
     def _judge(self, model: Model, data: Data, state: LMState, stuck: Array, key: PRNGKeyArray) -> LMState:

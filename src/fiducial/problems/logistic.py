@@ -1,0 +1,51 @@
+"""Logistic growth, whose exact answer is known."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..coordinates import Box
+from ..noise.gaussian import Gaussian
+from ..observed import Observed
+from ..operators import derivative
+from ..problem import Output, Problem, Truth
+from ..unknowns import Positive
+from ._curve import ExactCurve
+
+
+def _solution(t: Any, p: Any, exp: Any = np.exp) -> Any:
+    """With growth rate, capacity and start."""
+    rate, capacity, start = p
+    return capacity / (1 + (capacity / start - 1) * exp(-rate * t))
+
+
+def logistic(*, sd: float = 0.05, told: bool = True, n: int = 20, r: float = 1.0, K: float = 2.0, start: float = 0.2, data_seed: int = 0) -> Problem:  # noqa: N803 - the usual letter
+    """u' = r u (1 - u / K) on [0, 6], u measured with noise; r, K and the start are unknown.
+
+    Arguments:
+        sd: standard deviation of the measurements.
+        told: whether the method is told it.
+        n: number of measurements, evenly spaced.
+        r: the true growth rate.
+        K: the true capacity.
+        start: the true u(0).
+        data_seed: seed of the simulated measurements.
+
+    Example:
+        >>> list(logistic().unknowns)
+        ['r', 'K']
+    """
+    t, true = np.linspace(0, 6, n), (r, K, start)
+    y = _solution(t, true) + sd * np.random.default_rng(data_seed).standard_normal(n)
+    return Problem(
+        name="logistic",
+        equation=lambda u, t, p: derivative(u, t) - p["r"] * u(t) * (1 - u(t) / p["K"]),
+        domain=Box(t=(0, 6)),
+        unknowns={"r": Positive(0.5), "K": Positive(1.0)},
+        outputs={"u": Output(positive=True)},
+        observations=[Observed("u", x=t, y=y, noise=Gaussian(sd=sd if told else None))],
+        truth=Truth(outputs={"u": lambda t: _solution(t, true, jnp.exp)}, unknowns={"r": r, "K": K}, noise={} if told else {"u": {"sd": sd}}),
+        exact=ExactCurve(_solution, t, true, ("r", "K"), "u", sd=sd if told else None),
+        options={"sd": sd, "told": told, "n": n, "r": r, "K": K, "start": start, "data_seed": data_seed},
+    )

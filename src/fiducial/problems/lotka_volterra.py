@@ -1,0 +1,83 @@
+"""Predators and prey, of which only the prey are counted."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..collocation import grid
+from ..coordinates import Box
+from ..noise.gaussian import Gaussian
+from ..observed import Observed
+from ..operators import derivative
+from ..problem import Output, Problem, Truth
+from ..unknowns import Positive
+
+_RATES = {"growth": 1.0, "harvest": 0.8, "death": 0.7}
+_HUNT = 0.8
+_START = (1.0, 0.6)
+_END = 10.0
+_GRID = 4001
+
+
+def _equation(f: Any, t: Any, p: Any) -> tuple[Any, Any]:
+    prey, predator = f.prey(t), f.predator(t)
+    return (
+        derivative(f.prey, t) - p["growth"] * prey + _HUNT * prey * predator,
+        derivative(f.predator, t) - p["harvest"] * prey * predator + p["death"] * predator,
+    )
+
+
+def lotka_volterra(*, sd: float = 0.05, n: int = 40, observe: str = "prey", n_f: int = 100, data_seed: int = 0) -> Problem:
+    """Two species on [0, 10]; prey are measured with noise, predators are not seen. Three rates and both starts are unknown.
+
+    The rate at which predators catch prey is given: the unit of an unseen species is not in the data.
+
+    Arguments:
+        sd: standard deviation of the measurements.
+        n: number of measurements, evenly spaced.
+        observe: ``"prey"`` or ``"both"``.
+        n_f: number of points where the equations must hold.
+        data_seed: seed of the simulated measurements.
+
+    Example:
+        >>> list(lotka_volterra().outputs)
+        ['prey', 'predator']
+    """
+    if observe not in ("prey", "both"):
+        raise ValueError(f"lotka-volterra(observe={observe!r}): give 'prey' or 'both'")
+    t, random = np.linspace(0, _END, n), np.random.default_rng(data_seed)
+    times, solved = _solution()
+    seen = ["prey", "predator"][: 1 if observe == "prey" else 2]
+    data = {name: np.interp(t, times, solved[name]) + sd * random.standard_normal(n) for name in seen}
+    return Problem(
+        name="lotka-volterra",
+        equation=_equation,
+        domain=Box(t=(0, _END)),
+        unknowns={name: Positive(0.5) for name in _RATES},
+        collocation=grid(n_f),
+        outputs={"prey": Output(positive=True), "predator": Output(positive=True)},
+        observations=[Observed(name, x=t, y=y, noise=Gaussian(sd=sd)) for name, y in data.items()],
+        truth=Truth(outputs={name: _table(times, values) for name, values in solved.items()}, unknowns=dict(_RATES)),
+        options={"sd": sd, "n": n, "observe": observe, "n_f": n_f, "data_seed": data_seed},
+    )
+
+
+def _table(times: np.ndarray, values: np.ndarray) -> Any:
+    return lambda t: jnp.interp(t, times, values)
+
+
+def _solution() -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The true solution on a fine grid."""
+    from scipy.integrate import solve_ivp
+
+    def slope(_: float, state: np.ndarray) -> tuple[float, float]:
+        prey, predator = state
+        return (
+            _RATES["growth"] * prey - _HUNT * prey * predator,
+            _RATES["harvest"] * prey * predator - _RATES["death"] * predator,
+        )
+
+    times = np.linspace(0, _END, _GRID)
+    found = solve_ivp(slope, (0, _END), _START, t_eval=times, rtol=1e-10, atol=1e-12)
+    return times, dict(zip(("prey", "predator"), found.y, strict=True))
