@@ -13,6 +13,7 @@ from .methods.efi_gn import EFIGN
 from .methods.efi_linear import EFILinear
 from .methods.pinn import PINN
 from .networks import MLP
+from .noise.correlated import Correlated
 from .noise.gaussian import Gaussian
 from .noise_model import AbstractNoise
 from .observed import Observed
@@ -35,6 +36,7 @@ __all__ = [
     "AbstractNoise",
     "AbstractPhase",
     "Box",
+    "Correlated",
     "EFIDirect",
     "EFILinear",
     "Field",

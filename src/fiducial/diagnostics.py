@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _HELD_OUT = 256
 _LEAST_DRAWS = 400
+_LEAST_PAIRS = 16
+"""Neighbours from which on it is looked whether their errors resemble each other."""
 _FEW_DRAWS = 100
 """With fewer effective draws than this 95 % limits are guesses."""
 
@@ -82,7 +84,7 @@ def diagnose(result: "Result", against: Sequence["Result"] = ()) -> Diagnosis:
     with jax.enable_x64(True):
         seen = _quantities(result)
     for g in result.problem.groups:
-        checks += _physics(result, g, seen) if g.exact else _misfit(g, seen)
+        checks += _physics(result, g, seen) if g.exact else [*_misfit(g, seen), *_independent(g, seen)]
     checks += [*_draws(result), *_identifiable(result), _interval(result)]
     return Diagnosis((*checks, *(_agreement(result, other) for other in against)))
 
@@ -168,6 +170,31 @@ def _misfit(group: Group, seen: dict[str, dict[str, np.ndarray]]) -> list[Check]
     value, limit = float(np.mean(z**2)), float(chi2.ppf(0.999, z.size) / z.size)
     advice = "the data lie further from the solution than their noise allows; is the sd too small, or the equation not right for them?"
     return [Check(f"misfit of '{group.name}'", value, limit, value <= limit, True, advice)]
+
+
+def _independent(group: Group, seen: dict[str, dict[str, np.ndarray]]) -> list[Check]:
+    """Errors of neighbours along a coordinate, all else being equal, do not resemble each other."""
+    z, points = seen["error"][group.name], group.points
+    place: dict[int, int] = {}
+    unit = []  # the how-manieth measurement at its point
+    for site in group.index:
+        unit.append(place.get(int(site), 0))
+        place[int(site)] = unit[-1] + 1
+    checks = []
+    for i, name in enumerate(points.names):
+        others = np.column_stack([np.delete(points.array, i, axis=1), unit])
+        order = np.lexsort((points.array[:, i], *others.T))
+        near = (others[order][1:] == others[order][:-1]).all(axis=1)
+        first, second = z[order][:-1][near], z[order][1:][near]
+        if len(first) < _LEAST_PAIRS:
+            continue
+        value = float(first @ second / np.sqrt((first @ first) * (second @ second)))
+        limit = 4 / math.sqrt(len(first))
+        advice = (
+            f"errors at neighbouring {name} resemble each other: intervals are too narrow; use Correlated noise over {name}, or a better equation"
+        )
+        checks.append(Check(f"correlation of the errors of '{group.name}' along {name}", value, limit, value <= limit, False, advice))
+    return checks
 
 
 def _draws(result: "Result") -> list[Check]:

@@ -43,17 +43,21 @@ def direct_answer(model: Model, outcome: Outcome, draws: int) -> Answer:
             "inexact draws": (extra["miss"] > LARGEST_MISS).mean(axis=(1, 2)),
             "weighted": parameters <= most_directions(model) + 0.5,
             "width change at less damping": trace["sensitivity"][:, 0, -1],
-            "difference from efi-linear": np.array([_difference(extra["probe"][i], extra["linear_probe"][i], chosen[i]) for i in range(sets)]),
+            "difference from efi-linear": np.array([_difference(model, extra["probe"][i], extra["linear_probe"][i], chosen[i]) for i in range(sets)]),
         },
     )
 
 
-def _difference(probe: np.ndarray, linear: np.ndarray, chosen: list[Resampled]) -> float:
+def _difference(model: Model, probe: np.ndarray, linear: np.ndarray, chosen: list[Resampled]) -> float:
     """Largest difference of mean or standard deviation between draws and those of the linear model, in its standard deviations."""
     own = np.concatenate([values[c.kept] for values, c in zip(probe, chosen, strict=True)])
     other = linear.reshape(-1, linear.shape[-1])
     sd = other.std(axis=0)
     moving = sd > 1e-9 * (1 + np.abs(other).max(axis=0))
+    outputs, end = len(model.problem.outputs), len(sd) - model.constant_count
+    # near an exact value there is no spread to speak of
+    largest = sd[:end].reshape(-1, outputs).max(axis=0)
+    moving[:end] &= (sd[:end].reshape(-1, outputs) > 0.01 * largest).ravel()
     if not moving.any():
         return 0.0
     shift, stretch = (own.mean(axis=0) - other.mean(axis=0)) / np.where(moving, sd, 1.0), own.std(axis=0) / np.where(moving, sd, 1.0) - 1

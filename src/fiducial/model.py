@@ -66,7 +66,8 @@ class Model:
 
     def size_unknown(self, group: Group) -> bool:
         """Whether the size of a group's errors is to be inferred."""
-        return bool(self._noise_unknowns.get(group.name))
+        own = dict.fromkeys(self._noise_unknowns.get(group.name, {}), 1.0)
+        return group.noise is not None and group.noise.resize(own, 2.0) != own  # type: ignore[arg-type]
 
     def by_group(self, numbers: Any) -> dict[str, Any]:
         """Numbers for all noisy observations, joined along the last axis, by group."""

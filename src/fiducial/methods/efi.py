@@ -101,6 +101,11 @@ class EFI(AbstractMethod):
         layers = len(problem.recipe.hidden) + 1 if isinstance(problem.recipe, MLP) else 0
         if self.last_layers is not None and not 1 <= self.last_layers <= layers:
             raise ValueError(f"EFI(last_layers={self.last_layers}): the network has {layers or 'no'} layers to choose from; it must be an MLP")
+        for g in problem.groups:
+            own = dict.fromkeys(g.noise_unknowns(), 1.0)
+            held = [n for n, v in (g.noise.resize(own, 2.0) if g.noise else {}).items() if v == 1.0]  # type: ignore[arg-type]
+            if held:
+                raise ValueError(f"efi: the {held[0]} of '{g.name}' is unknown, which efi cannot infer; use efi-direct, or give the value it finds")
         if self.preset == "paper" and "efi" not in problem.paper:
             raise ValueError(f"efi: the paper has no settings for '{problem.name}'; leave preset out, they then follow from the problem")
 

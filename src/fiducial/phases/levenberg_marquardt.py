@@ -72,6 +72,10 @@ class LevenbergMarquardt(AbstractPhase):
     steps in three and reaches residuals a hundred times smaller. With thousands of exact rows each
     step is solved for random sums of them, fresh in every step, and judged by all.
 
+    In a plane or a space a network can meet the equation at its points and bend between them, as the data want it to. There the
+    points move in every step (see ``Model.moved``). Such a fit is never quite still: it goes on to the next weight after a
+    number of steps, and is done when the misfit has settled to a hundredth at the last.
+
     Where a whole function is free (see ``Model.stretch``) a ridge of one pulls weights towards their start.
 
     A start that gets stuck, takes longer than its share of the steps, or settles where the data are
@@ -156,7 +160,7 @@ class LevenbergMarquardt(AbstractPhase):
         # Unknown noise sizes follow only once the physics holds: before, a network that interpolates the
         # data would drive them to zero and lock itself in. Where a function is free it always could.
         if not model.loose:
-            holds = (still | cheap) & (state.weight >= 0.3 * self.tightness * model.precision(theta))
+            holds = (still | cheap | (better & model.moves_points)) & (state.weight >= 0.3 * self.tightness * model.precision(theta))
             theta = jnp.where(holds, model.estimate_noise(theta, data), theta)
         last = self.tightness * model.precision(theta)
         paid = state.weight**2 * physics < self.slack
@@ -167,9 +171,8 @@ class LevenbergMarquardt(AbstractPhase):
         met = better & (misfit < (10 if rough else 1) * max(1, noisy_rows))
         long = (state.dwell >= _DWELL) & better & model.moves_points
         early = (still | cheap | stuck | long | (met & (state.weight < model.precision(theta)))) & (state.weight < last)
-        late = ((still & ~cheap) | (flat & ~paid)) & (state.weight >= last) & (state.weight < _MOST_TIGHT * last)
-        if model.moves_points:
-            late = long & (state.weight >= last) & (state.weight < 10 * last)
+        pulled = ((still & ~cheap) | (flat & ~paid)) & (not model.moves_points)
+        late = pulled & (state.weight >= last) & (state.weight < _MOST_TIGHT * last)
         tighten = early | late
         weight = jnp.where(early, jnp.minimum(10 * state.weight, last), jnp.where(late, 10 * state.weight, state.weight))
         # the weight changes what a unit of damping means, so give it room again
@@ -177,8 +180,9 @@ class LevenbergMarquardt(AbstractPhase):
 
         change = jnp.abs(state.misfit - misfit) / (1 + misfit)
         if model.moves_points:
-            held = (state.weight >= 10 * last) & (state.dwell >= _DWELL) & (state.weight**2 * physics < 0.1 * (1 + misfit))
-            settled = better & held & (change < 10 * self.tolerance)
+            sizes = jnp.abs((theta - state.theta)[model.noise_place])
+            calm = (change < 100 * self.tolerance) & jnp.all(sizes < 10 * self.tolerance)
+            settled = better & (state.weight >= last) & (state.dwell >= 2 * _DWELL) & calm
         else:
             firm = paid & (state.weight >= 0.1 * last)
             settled = better & firm & (still if model.loose else change < self.tolerance)
@@ -199,10 +203,12 @@ class LevenbergMarquardt(AbstractPhase):
         patience = max(_PATIENCE, self.steps // self.starts)
         failed = stuck | ((state.quiet >= _QUIET) & implausible) | ((state.age >= patience) & (state.quiet < _QUIET))
         physics = _sum_of_squares([rows[g.name] for g in model.groups if g.exact])
+        noise = model.noise(state.theta)
+        # what the size of the errors adds to the likelihood
         sizes = sum(
-            (g.y.size * jnp.sum(jnp.log(v)) for g in model.groups for v in model.noise(state.theta).get(g.name, {}).values()), start=jnp.asarray(0.0)
+            (g.noise.log_prob(data[g.name], data[g.name], g.points, noise[g.name]) for g in model.groups if g.noise is not None), jnp.asarray(0.0)
         )
-        cost = state.misfit + (self.tightness * model.precision(state.theta)) ** 2 * physics + 2 * sizes
+        cost = state.misfit + (self.tightness * model.precision(state.theta)) ** 2 * physics - 2 * sizes
         best = jnp.where(cost < state.best_cost, state.theta, state.best)
         more = failed & (state.start < self.starts - 1)
         fresh = model.init(jax.random.fold_in(key, 1))

@@ -24,7 +24,7 @@ def _solution(x: Any, t: Any, nu: float, xp: Any = np) -> Any:
 
 
 def burgers(*, sd: float = 0.05, nu: float = 0.05, sensors: int = 7, times: int = 4, n_f: int = 400, data_seed: int = 0) -> Problem:
-    """u_t + u u_x = nu u_xx for x in [-1, 1] and t in [0, 1], from -sin(pi x) and with both ends at rest; u is measured with noise, the viscosity nu is unknown.
+    """u_t + u u_x = nu u_xx for x in [-1, 1] and t in [0, 1], from -sin(pi x), both ends at rest; u is measured with noise, nu is unknown.
 
     Arguments:
         sd: standard deviation of the measurements.

@@ -16,7 +16,7 @@ from ..unknowns import Positive
 from ._edges import edges
 
 
-def heat(*, sd: float = 0.05, D: float = 0.1, sensors: int = 5, times: int = 4, n_f: int = 300, n_edge: int = 20, data_seed: int = 0) -> Problem:  # noqa: N803 - the usual letter
+def heat(*, sd: float = 0.05, D: float = 0.1, sensors: int = 5, times: int = 4, n_f: int = 300, n_edge: int = 20, data_seed: int = 0) -> Problem:
     """u_t = D u_xx for x and t in [0, 1]; u(x, 0) = sin(pi x) and u = 0 at both ends are known, u is measured with noise; D is unknown.
 
     Arguments:

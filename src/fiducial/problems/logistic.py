@@ -20,7 +20,7 @@ def _solution(t: Any, p: Any, exp: Any = np.exp) -> Any:
     return capacity / (1 + (capacity / start - 1) * exp(-rate * t))
 
 
-def logistic(*, sd: float = 0.05, told: bool = True, n: int = 20, r: float = 1.0, K: float = 2.0, start: float = 0.2, data_seed: int = 0) -> Problem:  # noqa: N803 - the usual letter
+def logistic(*, sd: float = 0.05, told: bool = True, n: int = 20, r: float = 1.0, K: float = 2.0, start: float = 0.2, data_seed: int = 0) -> Problem:
     """u' = r u (1 - u / K) on [0, 6], u measured with noise; r, K and the start are unknown.
 
     Arguments:

@@ -47,7 +47,7 @@ def lotka_volterra(*, sd: float = 0.05, n: int = 40, observe: str = "prey", n_f:
     if observe not in ("prey", "both"):
         raise ValueError(f"lotka-volterra(observe={observe!r}): give 'prey' or 'both'")
     t, random = np.linspace(0, _END, n), np.random.default_rng(data_seed)
-    times, solved = _solution()
+    times, solved, slopes = _solution()
     seen = ["prey", "predator"][: 1 if observe == "prey" else 2]
     data = {name: np.interp(t, times, solved[name]) + sd * random.standard_normal(n) for name in seen}
     return Problem(
@@ -58,17 +58,26 @@ def lotka_volterra(*, sd: float = 0.05, n: int = 40, observe: str = "prey", n_f:
         collocation=grid(n_f),
         outputs={"prey": Output(positive=True), "predator": Output(positive=True)},
         observations=[Observed(name, x=t, y=y, noise=Gaussian(sd=sd)) for name, y in data.items()],
-        truth=Truth(outputs={name: _table(times, values) for name, values in solved.items()}, unknowns=dict(_RATES)),
+        truth=Truth(outputs={name: _table(times, solved[name], slopes[name]) for name in solved}, unknowns=dict(_RATES)),
         options={"sd": sd, "n": n, "observe": observe, "n_f": n_f, "data_seed": data_seed},
     )
 
 
-def _table(times: np.ndarray, values: np.ndarray) -> Any:
-    return lambda t: jnp.interp(t, times, values)
+def _table(times: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> Any:
+    """A smooth function through values with given slopes (cubic Hermite)."""
+    step = times[1] - times[0]
+
+    def curve(t: Any) -> Any:
+        i = jnp.clip(jnp.asarray(t / step).astype(int), 0, len(times) - 2)
+        s = t / step - i
+        (a, b), (c, d) = ((jnp.asarray(v)[i], jnp.asarray(v)[i + 1]) for v in (values, step * slopes))
+        return a + s * (c + s * (3 * (b - a) - 2 * c - d + s * (2 * (a - b) + c + d)))
+
+    return curve
 
 
-def _solution() -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The true solution on a fine grid."""
+def _solution() -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """The true solution on a fine grid, and its slopes."""
     from scipy.integrate import solve_ivp
 
     def slope(_: float, state: np.ndarray) -> tuple[float, float]:
@@ -80,4 +89,5 @@ def _solution() -> tuple[np.ndarray, dict[str, np.ndarray]]:
 
     times = np.linspace(0, _END, _GRID)
     found = solve_ivp(slope, (0, _END), _START, t_eval=times, rtol=1e-10, atol=1e-12)
-    return times, dict(zip(("prey", "predator"), found.y, strict=True))
+    names = ("prey", "predator")
+    return times, dict(zip(names, found.y, strict=True)), dict(zip(names, np.array(slope(0.0, found.y)), strict=True))

@@ -46,7 +46,9 @@ def _velocity(x: Any, y: Any, xp: Any = np) -> tuple[Any, Any]:
     return xp.sin(x) * xp.cos(y), -xp.cos(x) * xp.sin(y)
 
 
-def taylor_green(*, sd: float = 0.02, nu: float = 0.1, sensors: int = 4, times: int = 3, n_f: int = 250, n_edge: int = 5, data_seed: int = 0) -> Problem:
+def taylor_green(
+    *, sd: float = 0.02, nu: float = 0.1, sensors: int = 4, times: int = 3, n_f: int = 250, n_edge: int = 5, data_seed: int = 0
+) -> Problem:
     """Navier-Stokes on [0, pi]^2 for t in [0, 1]; both components of the velocity are measured with noise, the viscosity nu is unknown.
 
     The velocity at t = 0 is known, and the walls are smooth. The pressure is never seen; it is given relative to the corner (0, 0).

@@ -1,0 +1,59 @@
+"""Runs every ready problem with the default method, and writes docs/gallery.md with a table and a picture of each.
+
+    python benchmarks/gallery.py [name ...]
+
+With names only those are run, and the page is left alone.
+"""
+
+import platform
+import sys
+import time
+from pathlib import Path
+
+import jax
+
+import fiducial as fd
+from fiducial import catalogue
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAPER_NOTE = "This page is written by `make gallery`: every ready problem with the default method, seed 0."
+
+
+def intervals(result: fd.Result) -> str:
+    """The first few unknowns with their intervals."""
+    table = result.parameters()
+    rows = [f"{name} {row['estimate']:.4g} [{row['lower']:.4g}, {row['upper']:.4g}]" for name, row in table.head(4).iterrows()]
+    return "; ".join(rows) + (f"; and {len(table) - 4} more" if len(table) > 4 else "")
+
+
+def run(name: str) -> tuple[str, str]:
+    """A row of the table, and the section of the page."""
+    begun = time.perf_counter()
+    problem = fd.problem(name)
+    result = fd.fit(problem, seed=0, progress=False)
+    diagnosis = result.diagnose()
+    picture = DOCS / "images" / "gallery" / f"{name}.png"
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    result.plot().savefig(picture, dpi=70)
+    seconds = result.seconds
+    row = f"| [{name}](#{name}) | {result.method} | {diagnosis.verdict} | {seconds['run']:.0f} | {seconds['compile']:.0f} | {intervals(result)} |"
+    print(row, f"({time.perf_counter() - begun:.0f} s in all)", flush=True)
+    what = (catalogue.problems()[name].__doc__ or "").split("\n\n")[0]
+    reasons = "".join(f"\n- {reason}" for reason in diagnosis.reasons)
+    section = f"## {name}\n\n{what}\n\nVerdict: {diagnosis.verdict}.{chr(10) if reasons else ''}{reasons}\n\n![{name}](images/gallery/{name}.png)\n"
+    return row, section
+
+
+def main() -> None:
+    names = sys.argv[1:] or sorted(catalogue.problems())
+    pages = [run(name) for name in names]
+    if sys.argv[1:]:
+        return
+    machine = f"{jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}"
+    head = ["| problem | method | verdict | seconds to run | to compile | estimates and 95 % intervals |", "|---|---|---|---|---|---|"]
+    text = ["# Gallery", "", PAPER_NOTE, f"Machine: {machine}.", "", *head, *(row for row, _ in pages), "", *(section for _, section in pages)]
+    (DOCS / "gallery.md").write_text("\n".join(text))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""The price of a European option: the paper's Black-Scholes experiment."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import ndtr
+
+from ..collocation import latin_hypercube
+from ..coordinates import Box
+from ..networks import MLP
+from ..noise.gaussian import Gaussian
+from ..observed import Observed
+from ..operators import derivative
+from ..problem import Output, Problem, Truth
+from ..unknowns import AbstractUnknown, Positive, Real
+
+_STRIKE, _EXPIRY, _HIGHEST = 1.0, 1.0, 2.0
+_RATE, _VOLATILITY = 0.05, 0.5
+
+
+def _price(S: Any, t: Any, kind: str) -> Any:
+    """The analytic price; its limits at S = 0 and at expiry are met to rounding."""
+    left, price = jnp.maximum(_EXPIRY - t, 1e-12), jnp.maximum(S, 1e-12)
+    up = (jnp.log(price / _STRIKE) + (_RATE + _VOLATILITY**2 / 2) * left) / (_VOLATILITY * jnp.sqrt(left))
+    down, discounted = up - _VOLATILITY * jnp.sqrt(left), _STRIKE * jnp.exp(-_RATE * left)
+    if kind == "call":
+        return price * ndtr(up) - discounted * ndtr(down)
+    return discounted * ndtr(-down) - price * ndtr(-up)
+
+
+def black_scholes(
+    *,
+    kind: str = "call",
+    unknown: str | None = "sigma",
+    sd: float = 0.05,
+    replicates: int = 10,
+    edge: str = "quoted",
+    n_edge: int = 30,
+    n_f: int = 400,
+    data_seed: int = 0,
+) -> Problem:
+    """V_t + sigma^2 S^2 V_SS / 2 + r S V_S = r V; prices at expiry and at S = 0 are known, five at t = 0 are measured with noise.
+
+    Prices at S = 2 are quoted, too; or, as in the paper, they are a free function of time, and then what is taken for granted
+    about its smoothness decides how wide the band is.
+
+    Arguments:
+        kind: ``"call"`` or ``"put"``.
+        unknown: ``"sigma"`` or ``"r"`` to infer the volatility or the rate as well; None when both are known.
+        sd: standard deviation of the measured prices.
+        replicates: measurements at each of S = 0.2, 0.4, 0.6, 0.8 and 1.
+        edge: ``"quoted"`` for known prices at S = 2, ``"free"`` to leave them to the network, as the paper does.
+        n_edge: points on each of the edges S = 0 and S = 2; prices at expiry hold by construction.
+        n_f: number of points where the equation must hold.
+        data_seed: seed of the simulated measurements.
+
+    Example:
+        >>> list(black_scholes(unknown="sigma").unknowns)
+        ['sigma']
+    """
+    if kind not in ("call", "put") or unknown not in (None, "sigma", "r") or edge not in ("quoted", "free"):
+        raise ValueError(
+            f"black-scholes(kind={kind!r}, unknown={unknown!r}, edge={edge!r}): give 'call' or 'put'; 'sigma', 'r' or None; 'quoted' or 'free'"
+        )
+    unknowns: dict[str, AbstractUnknown] = {"sigma": {"sigma": Positive(0.3)}, "r": {"r": Real(0.0, scale=0.1)}}.get(unknown or "", {})
+
+    def equation(V: Any, at: Any, p: Any) -> Any:
+        sigma, rate = p.get("sigma", _VOLATILITY), p.get("r", _RATE)
+        slope, bend = derivative(V, at, "S"), derivative(V, at, "S", order=2)
+        residual = derivative(V, at, "t") + sigma**2 / 2 * at.S**2 * bend + rate * at.S * slope - rate * V(at)
+        return (_EXPIRY - at.t) * residual  # no smooth function meets it at the kink, where no time is left
+
+    def near_expiry(V: Any, at: Any, p: Any) -> Any:
+        """The kink at expiry spreads as in Bachelier's model, where prices follow Brownian motion; the network adds the rest."""
+        left = jnp.maximum(_EXPIRY - at.t, 1e-12)
+        size = _STRIKE * p.get("sigma", _VOLATILITY) * jnp.sqrt(left)
+        gain = at.S - _STRIKE if kind == "call" else _STRIKE - at.S
+        scaled = gain / size
+        return gain * ndtr(scaled) + size * jnp.exp(-(scaled**2) / 2) / jnp.sqrt(2 * jnp.pi) + (_EXPIRY - at.t) * V
+
+    def worthless(V: Any, at: Any, p: Any) -> Any:
+        """At S = 0 a call is worth nothing, and a put the strike, discounted."""
+        return V(at) - (0.0 if kind == "call" else _STRIKE * jnp.exp(-p.get("r", _RATE) * (_EXPIRY - at.t)))
+
+    sensors, side = np.array([0.2, 0.4, 0.6, 0.8, 1.0]), np.linspace(0, 1, n_edge)
+    with jax.enable_x64(True):
+        price, quoted = np.asarray(_price(sensors, 0.0, kind)), np.asarray(_price(_HIGHEST, _EXPIRY * side, kind))
+    y = price[:, None] + sd * np.random.default_rng(data_seed).standard_normal((5, replicates))
+    return Problem(
+        name="black-scholes",
+        equation=equation,
+        domain=Box(S=(0, _HIGHEST), t=(0, _EXPIRY)),
+        unknowns=unknowns,
+        outputs={"V": Output(scale=0.5)},
+        network=MLP((50, 50)),
+        constraint=near_expiry,
+        collocation=latin_hypercube(n_f),
+        observations=[
+            Observed("V", x={"S": sensors, "t": 0.0}, y=y, noise=Gaussian(sd=sd)),
+            Observed(worthless, x={"S": 0.0, "t": _EXPIRY * side}, name="low_edge"),
+            *([Observed("V", x={"S": _HIGHEST, "t": _EXPIRY * side}, y=quoted, name="high_edge")] if edge == "quoted" else []),
+        ],
+        truth=Truth(
+            outputs={"V": lambda at: _price(at.S, at.t, kind)}, unknowns={"sigma": {"sigma": _VOLATILITY}, "r": {"r": _RATE}}.get(unknown or "", {})
+        ),
+        paper={
+            "efi": {
+                "steps": 300_000,
+                "burn_in": 0.1,
+                "annealing": 0.1,
+                "learning_rate": "poly_5e-6_100_0.55",
+                "momentum": "linear_0.9_0",
+                "sgld_learning_rate": "poly_5e-6_100_0.55",
+                "lambda": "linear_50_1000",
+                "eta_theta": 1.0,
+                "eta_f": 1.0,
+                "encoder": (64, 64, 16),
+            }
+        },
+        options={
+            "kind": kind,
+            "unknown": unknown,
+            "sd": sd,
+            "replicates": replicates,
+            "edge": edge,
+            "n_edge": n_edge,
+            "n_f": n_f,
+            "data_seed": data_seed,
+        },
+    )

@@ -1,0 +1,35 @@
+"""A neural network through noisy data, without any physics."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..coordinates import Box
+from ..networks import MLP
+from ..noise.gaussian import Gaussian
+from ..observed import Observed
+from ..problem import Problem, Truth
+
+
+def network_regression(*, sd: float = 0.1, n: int = 40, data_seed: int = 0) -> Problem:
+    """A smooth curve on [-1, 1], measured with noise at n points, and a network to follow it: no equation at all.
+
+    Arguments:
+        sd: standard deviation of the measurements.
+        n: number of measurements, evenly spaced.
+        data_seed: seed of the simulated measurements.
+
+    Example:
+        >>> network_regression().equation is None
+        True
+    """
+    x = np.linspace(-1, 1, n)
+    y = np.sin(3 * x) + 0.5 * x + sd * np.random.default_rng(data_seed).standard_normal(n)
+    return Problem(
+        name="network-regression",
+        equation=None,
+        domain=Box(x=(-1, 1)),
+        observations=[Observed("u", x=x, y=y, noise=Gaussian(sd=sd))],
+        network=MLP((20, 20)),
+        truth=Truth(outputs={"u": lambda x: jnp.sin(3 * x) + 0.5 * x}),
+        options={"sd": sd, "n": n, "data_seed": data_seed},
+    )

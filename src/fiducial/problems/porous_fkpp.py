@@ -1,0 +1,34 @@
+"""Scratch assays and the porous variant of the FKPP equation: real data of the paper."""
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from ..operators import derivative
+from ..problem import Problem
+from ..unknowns import Positive
+from ._scratch import CAPACITY, scratch_problem
+
+
+def porous_fkpp(*, cells: int = 20_000, noise: str = "independent", wells: str = "mean", knots: int = 8, n_x: int = 50, n_t: int = 10) -> Problem:
+    """u_t = D ((u / 1700)^m u_x)_x + r u (1 - u / 1700) for the density of cells that close a scratch; D, m, r and the profile at t = 0 are unknown.
+
+    Arguments:
+        cells: cells put into each well: 10,000, 12,000, ... or 20,000.
+        noise: ``"independent"`` errors of unknown size, as in the paper, or ``"correlated"`` ones.
+        wells: ``"mean"`` of the three wells, as in the paper, or all three as ``"replicates"``.
+        knots: number of values of the spline that the profile at t = 0 is taken to be.
+        n_x: points in space where the equation must hold (the paper's grid is 50 x 10).
+        n_t: times at which it must.
+
+    Example:
+        >>> list(porous_fkpp().unknowns)
+        ['D', 'm', 'r', 'start']
+    """
+
+    def flux(u: Any, at: Any, p: Any) -> Any:
+        filled = jnp.maximum(u(at) / CAPACITY, 1e-3)  # a power of a negative number would be none
+        return p["D"] * filled ** p["m"] * derivative(u, at, "x")
+
+    transport = {"D": Positive(0.05), "m": Positive(0.5)}
+    return scratch_problem("porous-fkpp", flux, transport, cells=cells, noise=noise, wells=wells, knots=knots, n_x=n_x, n_t=n_t)
