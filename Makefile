@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := demo/poisson
 
-.PHONY: demo test lint types docs unit clean
+.PHONY: demo gallery test lint types docs unit clean
 
 $(VENV)/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -15,6 +15,10 @@ demo: $(VENV)/installed
 	rm -rf $(DEMO)
 	$(BIN)/fiducial run poisson --out $(DEMO)
 	@echo "Look at $(DEMO)/solution.png and $(DEMO)/summary.json"
+
+# Every ready problem in full, about 20 minutes on 2 cores; writes docs/gallery.md and its pictures.
+gallery: $(VENV)/installed
+	$(BIN)/python benchmarks/gallery.py
 
 test: lint types docs unit
 

@@ -2,9 +2,10 @@
 
     python benchmarks/gallery.py [name ...]
 
-With names only those are run, and the page is left alone.
+With names only those are run; the page keeps what it had of the others.
 """
 
+import json
 import platform
 import sys
 import time
@@ -16,7 +17,8 @@ import fiducial as fd
 from fiducial import catalogue
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAPER_NOTE = "This page is written by `make gallery`: every ready problem with the default method, seed 0."
+KEPT = DOCS / "images" / "gallery"
+NOTE = "This page is written by `make gallery`: every ready problem with the default method, seed 0."
 
 
 def intervals(result: fd.Result) -> str:
@@ -32,8 +34,8 @@ def run(name: str) -> tuple[str, str]:
     problem = fd.problem(name)
     result = fd.fit(problem, seed=0, progress=False)
     diagnosis = result.diagnose()
-    picture = DOCS / "images" / "gallery" / f"{name}.png"
-    picture.parent.mkdir(parents=True, exist_ok=True)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    picture = KEPT / f"{name}.png"
     result.plot().savefig(picture, dpi=70)
     seconds = result.seconds
     row = f"| [{name}](#{name}) | {result.method} | {diagnosis.verdict} | {seconds['run']:.0f} | {seconds['compile']:.0f} | {intervals(result)} |"
@@ -46,12 +48,13 @@ def run(name: str) -> tuple[str, str]:
 
 def main() -> None:
     names = sys.argv[1:] or sorted(catalogue.problems())
-    pages = [run(name) for name in names]
-    if sys.argv[1:]:
-        return
+    for name in names:
+        row, section = run(name)
+        (KEPT / f"{name}.json").write_text(json.dumps({"row": row, "section": section}, indent=1))
+    kept = [json.loads((KEPT / f"{name}.json").read_text()) for name in sorted(catalogue.problems()) if (KEPT / f"{name}.json").exists()]
     machine = f"{jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}"
     head = ["| problem | method | verdict | seconds to run | to compile | estimates and 95 % intervals |", "|---|---|---|---|---|---|"]
-    text = ["# Gallery", "", PAPER_NOTE, f"Machine: {machine}.", "", *head, *(row for row, _ in pages), "", *(section for _, section in pages)]
+    text = ["# Gallery", "", NOTE, f"Machine: {machine}.", "", *head, *(one["row"] for one in kept), "", *(one["section"] for one in kept)]
     (DOCS / "gallery.md").write_text("\n".join(text))
 
 

@@ -105,7 +105,7 @@ def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisat
         return columns, 0.5 * (kernel + kernel.T)
 
     # one after another: XLA's threads on a CPU can wait for each other for ever in several batched factorisations at once
-    (columns, tighter_columns), (kernel, tighter) = jax.lax.map(free, RELEASE * jnp.array([1.0, 0.01]))
+    (_, columns, tighter_columns), (looser, kernel, tighter) = jax.lax.map(free, RELEASE * jnp.array([100.0, 1.0, 0.01]))
     Je, columns = jax.lax.optimization_barrier((Je, columns))
     values, basis = (v[..., ::-1] for v in jnp.linalg.eigh(kernel))
     if model.loose:
@@ -116,8 +116,8 @@ def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisat
         other = columns @ (basis / (smaller + 0.1))
     else:
         # after the first direction of noise there are only more of them, down to rounding errors
-        after = jnp.linalg.eigvalsh(tighter)[::-1]
-        real = jnp.cumprod((after > _STAYS * values) & (values > _ROUNDING * values[0])).astype(bool)
+        before = jnp.linalg.eigvalsh(looser)[::-1]
+        real = jnp.cumprod((values > _STAYS * before) & (values > _ROUNDING * values[0])).astype(bool)
         share, inverse = real.astype(theta.dtype), jnp.where(real, 1 / jnp.where(real, values, 1.0), 0.0)
         rotated = basis.T @ tighter @ basis
         rotated = jnp.where(real[:, None] & real, rotated, jnp.eye(len(real), dtype=theta.dtype))

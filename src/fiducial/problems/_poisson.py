@@ -145,18 +145,3 @@ def measured_f(n: int, sd: float, replicates: int, rng: np.random.Generator, k: 
     """Simulated measurements of f at evenly spaced points."""
     x = np.linspace(-END, END, n)
     return Observed("equation", x=x, y=source(x, k)[:, None] + sd * rng.standard_normal((n, replicates)), noise=Gaussian(sd=sd))
-
-
-PAPER_EFI = {
-    "steps": 200_000,
-    "burn_in": 0.1,
-    "annealing": 0.1,
-    "learning_rate": "poly_5e-6_100_0.55",
-    "momentum": "linear_0.9_0",
-    "sgld_learning_rate": "poly_5e-6_100_0.55",
-    "lambda": "linear_50_1000",
-    "eta_theta": 1.0,
-    "eta_f": 1.0,
-    "encoder": (64, 64, 16),
-}
-"""The paper's settings for most of this family; step sizes of errors are in units of the data."""

@@ -17,6 +17,7 @@ from ..observed import Observed
 from ..operators import derivative
 from ..problem import Output, Problem
 from ..unknowns import AbstractUnknown, Positive, Real
+from ._paper import PAPER_EFI_REAL_DATA
 
 CAPACITY = 1700.0
 """Cells per square millimetre, as in the paper."""
@@ -118,18 +119,6 @@ def scratch_problem(
             Observed(ends, x={"x": np.repeat(box.upper[0], n_t), "t": side}, name="right_end"),
         ],
         units={"x": "mm", "t": "days", "u": "cells/mm^2", "D": "mm^2/day", "r": "1/day", "start": "cells/mm^2"},
-        paper={
-            "efi": {
-                "steps": 200_000,
-                "burn_in": 0.1,
-                "learning_rate": "poly_1e-6_10_0.55",
-                "momentum": "0.9",
-                "sgld_learning_rate": "poly_1e-6_10_0.95",
-                "lambda": "log_50_500",
-                "eta_theta": 1.0,
-                "eta_f": 1.0,
-                "encoder": (64, 64, 16),
-            }
-        },
+        paper={"efi": PAPER_EFI_REAL_DATA},
         options={"cells": cells, "noise": noise, "wells": wells, "knots": knots, "n_x": n_x, "n_t": n_t},
     )

@@ -15,6 +15,7 @@ from ..observed import Observed
 from ..operators import derivative
 from ..problem import Output, Problem, Truth
 from ..unknowns import AbstractUnknown, Positive, Real
+from ._paper import PAPER_EFI
 
 _STRIKE, _EXPIRY, _HIGHEST = 1.0, 1.0, 2.0
 _RATE, _VOLATILITY = 0.05, 0.5
@@ -105,20 +106,7 @@ def black_scholes(
         truth=Truth(
             outputs={"V": lambda at: _price(at.S, at.t, kind)}, unknowns={"sigma": {"sigma": _VOLATILITY}, "r": {"r": _RATE}}.get(unknown or "", {})
         ),
-        paper={
-            "efi": {
-                "steps": 300_000,
-                "burn_in": 0.1,
-                "annealing": 0.1,
-                "learning_rate": "poly_5e-6_100_0.55",
-                "momentum": "linear_0.9_0",
-                "sgld_learning_rate": "poly_5e-6_100_0.55",
-                "lambda": "linear_50_1000",
-                "eta_theta": 1.0,
-                "eta_f": 1.0,
-                "encoder": (64, 64, 16),
-            }
-        },
+        paper={"efi": {**PAPER_EFI, "steps": 300_000}},
         options={
             "kind": kind,
             "unknown": unknown,

@@ -10,6 +10,7 @@ from ..observed import Observed
 from ..operators import derivative
 from ..problem import Output, Problem
 from ..unknowns import AbstractUnknown, Positive
+from ._paper import PAPER_EFI_REAL_DATA
 
 
 def montroll(*, theta: float | None = 0.1, noise: str = "sqrt") -> Problem:
@@ -40,5 +41,6 @@ def montroll(*, theta: float | None = 0.1, noise: str = "sqrt") -> Problem:
         network=MLP((50, 50), softplus(beta=10.0)),
         observations=[Observed("p", x=table["time_days"], y=table["volume"], noise=Gaussian(h=jnp.sqrt if noise == "sqrt" else None))],
         units={"t": "days", "p": "10^9 um^3", "k": "1/day", "C": "10^9 um^3"},
+        paper={"efi": {**PAPER_EFI_REAL_DATA, "sgld_learning_rate": "poly_1e-4_10_0.95", "encoder": (32, 32, 16)}},
         options={"theta": theta, "noise": noise},
     )

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..problem import Problem, Truth
-from ._poisson import DOMAIN, END, PAPER_EFI, ExactAnswer, known_f, linear, measured_u, solution
+from ._paper import PAPER_EFI
+from ._poisson import DOMAIN, END, ExactAnswer, known_f, linear, measured_u, solution
 
 
 def poisson(*, sd: float = 0.05, replicates: int = 10, n_f: int = 200, data_seed: int = 0) -> Problem:

@@ -5,7 +5,8 @@ import numpy as np
 from ..networks import MLP
 from ..problem import Problem, Truth
 from ..unknowns import Real
-from ._poisson import DOMAIN, END, PAPER_EFI, ExactAnswer, known_f, measured_u, nonlinear, solution
+from ._paper import PAPER_EFI
+from ._poisson import DOMAIN, END, ExactAnswer, known_f, measured_u, nonlinear, solution
 
 
 def poisson_inverse(

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..problem import Problem, Truth
-from ._poisson import DOMAIN, END, PAPER_EFI, ExactAnswer, linear, measured_f, measured_u, solution
+from ._paper import PAPER_EFI
+from ._poisson import DOMAIN, END, ExactAnswer, linear, measured_f, measured_u, solution
 
 
 def poisson_noisy_f(*, sd: float = 0.05, sd_f: float = 0.05, sensors: int = 4, n_f: int = 40, replicates: int = 10, data_seed: int = 0) -> Problem:

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..problem import Problem, Truth
-from ._poisson import DOMAIN, END, PAPER_EFI, ExactAnswer, measured_f, measured_u, nonlinear, solution
+from ._paper import PAPER_EFI
+from ._poisson import DOMAIN, END, ExactAnswer, measured_f, measured_u, nonlinear, solution
 
 
 def poisson_nonlinear(

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from ..operators import derivative
 from ..problem import Problem
-from ..unknowns import Positive
+from ..unknowns import AbstractUnknown, Positive, Real
 from ._scratch import CAPACITY, scratch_problem
 
 
@@ -30,5 +30,5 @@ def porous_fkpp(*, cells: int = 20_000, noise: str = "independent", wells: str =
         filled = jnp.maximum(u(at) / CAPACITY, 1e-3)  # a power of a negative number would be none
         return p["D"] * filled ** p["m"] * derivative(u, at, "x")
 
-    transport = {"D": Positive(0.05), "m": Positive(0.5)}
+    transport: dict[str, AbstractUnknown] = {"D": Positive(0.05), "m": Real(0.5)}
     return scratch_problem("porous-fkpp", flux, transport, cells=cells, noise=noise, wells=wells, knots=knots, n_x=n_x, n_t=n_t)
