@@ -51,9 +51,9 @@ class Correlated(AbstractNoise):
             raise ValueError(f"Correlated(sd={sd!r}): the standard deviation must be positive; give sd=None to infer it")
         self._sd = None if sd is None else float(sd)
         given = dict.fromkeys(self.over, length) if isinstance(length, int | float) else length
-        if given is not None and (set(given) != set(self.over) or not all(np.isfinite(v) and v > 0 for v in given.values())):  # type: ignore[arg-type]
+        if given is not None and (set(given) != set(self.over) or not all(np.isfinite(v) and v > 0 for v in given.values())):
             raise ValueError(f"Correlated(length={length!r}): give a positive length for each of {', '.join(self.over)}")
-        self.length = None if given is None else {c: float(v) for c, v in given.items()}  # type: ignore[arg-type]
+        self.length = None if given is None else {c: float(v) for c, v in given.items()}
 
     def __repr__(self) -> str:
         return f"Correlated(over={self.over}, sd={self._sd}, length={self.length})"

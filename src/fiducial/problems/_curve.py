@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Curve = Callable[[Any, Sequence[Any]], Any]
+Curve = Callable[[Any, Any], Any]
 
 
 class Weighted(NamedTuple):

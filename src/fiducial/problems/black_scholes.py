@@ -65,7 +65,8 @@ def black_scholes(
         raise ValueError(
             f"black-scholes(kind={kind!r}, unknown={unknown!r}, edge={edge!r}): give 'call' or 'put'; 'sigma', 'r' or None; 'quoted' or 'free'"
         )
-    unknowns: dict[str, AbstractUnknown] = {"sigma": {"sigma": Positive(0.3)}, "r": {"r": Real(0.0, scale=0.1)}}.get(unknown or "", {})
+    guesses: dict[str, AbstractUnknown] = {"sigma": Positive(0.3), "r": Real(0.0, scale=0.1)}
+    true = {"sigma": _VOLATILITY, "r": _RATE}
 
     def equation(V: Any, at: Any, p: Any) -> Any:
         sigma, rate = p.get("sigma", _VOLATILITY), p.get("r", _RATE)
@@ -93,7 +94,7 @@ def black_scholes(
         name="black-scholes",
         equation=equation,
         domain=Box(S=(0, _HIGHEST), t=(0, _EXPIRY)),
-        unknowns=unknowns,
+        unknowns={name: guess for name, guess in guesses.items() if name == unknown},
         outputs={"V": Output(scale=0.5)},
         network=MLP((50, 50)),
         constraint=near_expiry,
@@ -103,9 +104,7 @@ def black_scholes(
             Observed(worthless, x={"S": 0.0, "t": _EXPIRY * side}, name="low_edge"),
             *([Observed("V", x={"S": _HIGHEST, "t": _EXPIRY * side}, y=quoted, name="high_edge")] if edge == "quoted" else []),
         ],
-        truth=Truth(
-            outputs={"V": lambda at: _price(at.S, at.t, kind)}, unknowns={"sigma": {"sigma": _VOLATILITY}, "r": {"r": _RATE}}.get(unknown or "", {})
-        ),
+        truth=Truth(outputs={"V": lambda at: _price(at.S, at.t, kind)}, unknowns={name: value for name, value in true.items() if name == unknown}),
         paper={"efi": {**PAPER_EFI, "steps": 300_000}},
         options={
             "kind": kind,
