@@ -54,7 +54,9 @@ def main() -> None:
     kept = [json.loads((KEPT / f"{name}.json").read_text()) for name in sorted(catalogue.problems()) if (KEPT / f"{name}.json").exists()]
     machine = f"{jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}"
     head = ["| problem | method | verdict | seconds to run | to compile | estimates and 95 % intervals |", "|---|---|---|---|---|---|"]
-    text = ["# Gallery", "", NOTE, f"Machine: {machine}.", "", *head, *(one["row"] for one in kept), "", *(one["section"] for one in kept)]
+    missing = [name for name in sorted(catalogue.problems()) if not (KEPT / f"{name}.json").exists()]
+    note = f" Not run yet: {', '.join(missing)}." if missing else ""
+    text = ["# Gallery", "", NOTE + note, f"Machine: {machine}.", "", *head, *(one["row"] for one in kept), "", *(one["section"] for one in kept)]
     (DOCS / "gallery.md").write_text("\n".join(text))
 
 

@@ -1,5 +1,6 @@
 """One group of observations, resolved against its problem: what a method computes with."""
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +72,20 @@ class Group:
     def exact(self) -> bool:
         """Whether the values carry no error."""
         return self.noise is None
+
+    @property
+    def same_everywhere(self) -> bool:
+        """Whether the equation is asked for one value at all points, so that it may as well be asked elsewhere."""
+        return self.exact and self.physics and np.ptp(self.y) == 0
+
+    def thinned(self, most: int) -> "Group":
+        """An exact group at some of its sites, chosen at random so that no pattern of the points is kept."""
+        if len(self.sites) <= most:
+            return self
+        kept = np.sort(np.random.default_rng(0).choice(len(self.sites), most, replace=False))
+        sites = Points(self.sites.names, self.sites.array[kept])
+        first = np.unique(self.index, return_index=True)[1][kept]
+        return dataclasses.replace(self, points=sites, sites=sites, index=np.arange(most), y=self.y[first], shape=(most,))
 
     def noise_unknowns(self) -> dict[str, AbstractUnknown]:
         """Unknown parameters of the noise, with pilot guesses from the data."""

@@ -22,6 +22,7 @@ from .group import Group
 from .networks import MLP
 from .noise_model import NoiseParameters
 from .problem import Problem
+from .scaling import output_scaling
 from .unknowns import AbstractUnknown
 
 Data = dict[str, Any]
@@ -117,13 +118,13 @@ class Model:
 
     def thinned(self, most: int) -> "Model":
         """The same model with the equation asked at no more than so many points, where it holds exactly."""
-        groups = [_thin(g, most // max(1, sum(g.physics for g in self.groups))) if g.exact and g.physics else g for g in self.groups]
+        groups = [g.thinned(most // max(1, sum(g.physics for g in self.groups))) if g.exact and g.physics else g for g in self.groups]
         return dataclasses.replace(self, groups=tuple(groups))
 
     @property
     def moves_points(self) -> bool:
         """Whether there are points of the equation that may move, see ``moved``."""
-        return len(self.problem.domain.names) > 1 and any(_same_everywhere(g) for g in self.groups)
+        return len(self.problem.domain.names) > 1 and any(g.same_everywhere for g in self.groups)
 
     def moved(self, key: PRNGKeyArray) -> "Model":
         """The same model with the equation asked at other points, all shifted alike and coming back in at the opposite side.
@@ -138,7 +139,7 @@ class Model:
         size = box.upper - box.lower
 
         def move(group: Group) -> Group:
-            if not _same_everywhere(group):
+            if not group.same_everywhere:
                 return group
             array = box.lower + size * (((group.sites.array - box.lower) / size + way) % 1.0)
             return dataclasses.replace(group, sites=Points(box.names, array))
@@ -330,7 +331,7 @@ def bind(problem: Problem) -> Model:
         _static=static,
         _unravel=_unraveller(template),
         _input=((box.lower + box.upper) / 2, (box.upper - box.lower) / (2 * _INPUT_REACH)),
-        _output=_output_scaling(problem),
+        _output=output_scaling(problem),
         _noise_unknowns=noise_unknowns,
     )
     model.scales.update(_residual_scales(model))
@@ -343,21 +344,6 @@ def parameter_count(problem: Problem) -> int:
     with jax.enable_x64(True):
         tree = eqx.filter_eval_shape(_tree, problem, noise_unknowns, jax.random.key(0))
     return sum(leaf.size for leaf in jax.tree.leaves(tree))
-
-
-def _same_everywhere(group: Group) -> bool:
-    """Whether a group asks the equation for one value at all its points, so that it may as well be asked elsewhere."""
-    return group.exact and group.physics and np.ptp(group.y) == 0
-
-
-def _thin(group: Group, most: int) -> Group:
-    """An exact group at some of its sites, chosen at random so that no pattern of the points is kept."""
-    if len(group.sites) <= most:
-        return group
-    kept = np.sort(np.random.default_rng(0).choice(len(group.sites), most, replace=False))
-    sites = Points(group.sites.names, group.sites.array[kept])
-    first = np.unique(group.index, return_index=True)[1][kept]
-    return dataclasses.replace(group, points=sites, sites=sites, index=np.arange(most), y=group.y[first], shape=(most,))
 
 
 def _network(problem: Problem, key: PRNGKeyArray) -> Any:
@@ -383,25 +369,6 @@ def _unraveller(template: Any) -> Callable[[Float[Array, " p"]], Any]:
     shapes = [leaf.shape for leaf in leaves]
     ends = np.cumsum([leaf.size for leaf in leaves])[:-1]
     return lambda theta: jax.tree.unflatten(structure, [v.reshape(s) for v, s in zip(jnp.split(theta, ends), shapes, strict=True)])
-
-
-def _output_scaling(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Offset and size of each output from the direct observations of it."""
-    assert isinstance(problem.outputs, Mapping)
-    offsets, scales, positives = [], [], []
-    for name, output in problem.outputs.items():
-        seen = [g.y for g in problem.groups if g.output == name]
-        y = np.concatenate(seen) if seen else np.zeros(1)
-        middle = 0.5 * float(y.min() + y.max())
-        spread = 0.5 * float(y.max() - y.min())
-        size = float(np.abs(y).max())
-        # values that hardly differ say nothing about how much the field varies: use their size
-        if spread < 1e-6 * size or output.positive:
-            middle, spread = 0.0, size
-        offsets.append(middle)
-        scales.append(output.scale or spread or 1.0)
-        positives.append(output.positive)
-    return np.array(offsets), np.array(scales), np.array(positives)
 
 
 def _residual_scales(model: Model) -> dict[str, float]:
