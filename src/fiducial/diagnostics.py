@@ -189,7 +189,7 @@ def _independent(group: Group, seen: dict[str, dict[str, np.ndarray]]) -> list[C
         if len(first) < _LEAST_PAIRS:
             continue
         value = float(first @ second / np.sqrt((first @ first) * (second @ second)))
-        limit = 4 / math.sqrt(len(first))
+        limit = 3 / math.sqrt(len(first))
         advice = (
             f"errors at neighbouring {name} resemble each other: intervals are too narrow; use Correlated noise over {name}, or a better equation"
         )

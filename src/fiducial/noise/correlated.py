@@ -31,8 +31,9 @@ class Correlated(AbstractNoise):
         sd: known standard deviation; None to infer it.
         length: known correlation length along each of the coordinates, one number or a mapping; None to estimate them.
 
-    An unknown size is inferred with its uncertainty. Unknown lengths are estimated by maximum likelihood and then held: the
-    intervals of everything else take them as they are.
+    An unknown size is inferred with its uncertainty. Unknown lengths are estimated by maximum likelihood given the fit and then
+    held: the intervals of everything else take them as they are. Where the solution is flexible enough to follow long waves of
+    the errors, lengths come out short and the size small; give them where they are known.
 
     Example:
         >>> Correlated(over=("t",), length=0.5)
