@@ -173,6 +173,7 @@ class LevenbergMarquardt(AbstractPhase):
         early = (still | cheap | stuck | long | (met & (state.weight < model.precision(theta)))) & (state.weight < last)
         pulled = ((still & ~cheap) | (flat & ~paid)) & (not model.moves_points)
         late = pulled & (state.weight >= last) & (state.weight < _MOST_TIGHT * last)
+        late |= long & cheap & (state.weight >= last) & (state.weight < 10 * last)
         tighten = early | late
         weight = jnp.where(early, jnp.minimum(10 * state.weight, last), jnp.where(late, 10 * state.weight, state.weight))
         # the weight changes what a unit of damping means, so give it room again
