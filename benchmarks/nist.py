@@ -2,20 +2,18 @@
 
     python benchmarks/nist.py [draws] [method] [case ...]
 
-The exact limits come from the algebraic models: the density ``sd^-(n+1) exp(-RSS / 2 sd^2)
-det([J r]^T [J r])^(1/2)`` with sd integrated out, by importance sampling from a wide t distribution.
+The exact limits come from the algebraic models, by importance sampling (``fiducial.problems._curve``).
 Prints each limit, the exact one, and their difference in units of the exact interval's width.
 """
 
 import platform
 import sys
-from collections.abc import Callable
 
 import jax
 import numpy as np
-from scipy.optimize import least_squares
 
 import fiducial as fd
+from fiducial.problems._curve import ExactCurve
 
 MISRA1A = ([77.6, 114.9, 141.1, 190.8, 239.9, 289.0, 332.8, 378.4, 434.8, 477.3, 536.8, 593.1, 689.1, 760.0],
            [10.07, 14.73, 17.94, 23.93, 29.61, 35.18, 40.02, 44.82, 50.76, 55.05, 61.01, 66.40, 75.47, 81.78])  # fmt: skip
@@ -58,34 +56,6 @@ CASES = {
 }  # fmt: skip
 
 
-def exact_limits(f: Callable, data, start, samples: int = 400_000) -> np.ndarray:
-    """95 % limits of each parameter."""
-    (x, y), scale = np.array(data, float), np.abs(start)
-    fit = least_squares(lambda b: f(x, b * scale) - y, np.ones(len(start)), xtol=1e-14, ftol=1e-14, gtol=1e-14)
-    n, p = fit.jac.shape
-    free = max(3, n - p - 1)
-    random = np.random.default_rng(0)
-    root = 1.3 * np.linalg.cholesky(np.linalg.inv(fit.jac.T @ fit.jac) * 2 * fit.cost / (n - p))
-    t = random.standard_normal((samples, p)) / np.sqrt(random.chisquare(free, samples) / free)[:, None]
-    b = fit.x + t @ root.T
-
-    def means(b):
-        return f(x, [column[:, None] for column in (b * scale).T])
-
-    residual = y - means(b)
-    slopes = [(means(b + step) - means(b - step)) / 2e-5 for step in 1e-5 * np.eye(p)]
-    table = np.stack([*slopes, residual], axis=-1)
-    gram = np.linalg.slogdet(np.einsum("nij,nik->njk", table, table))[1]
-    weight = -n / 2 * np.log(np.sum(residual**2, axis=1)) + 0.5 * gram + (free + p) / 2 * np.log1p(np.sum(t**2, axis=1) / free)
-    weight = np.exp(np.where(np.isfinite(weight), weight - np.nanmax(weight), -np.inf))
-    limits = []
-    for i in range(p):
-        order = np.argsort(b[:, i])
-        below = np.cumsum(weight[order]) / weight.sum()
-        limits.append(b[order, i][np.searchsorted(below, [0.025, 0.975])] * scale[i])
-    return np.array(limits)
-
-
 def main() -> None:
     draws = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     method = fd.method(sys.argv[2] if len(sys.argv) > 2 else "efi-direct", draws=draws)
@@ -95,8 +65,11 @@ def main() -> None:
     for name in sys.argv[3:] or CASES:
         make, f, data, start, names = CASES[name]
         result = fd.fit(make(), method, progress=False)
-        limits, facts, verdict = exact_limits(f, data, start), result.facts, result.diagnose().verdict
-        for unknown, (lower, upper) in zip(names, limits, strict=False):
+        x, y = np.array(data, float)
+        limits = ExactCurve(f, x, start, names, "y", samples=400_000)({"y": y}, (), 0.95)
+        facts, verdict = result.facts, result.diagnose().verdict
+        for unknown in names:
+            lower, upper = limits[unknown]
             row = result.parameters().loc[unknown]
             off = (row["lower"] - lower) / (upper - lower), (row["upper"] - upper) / (upper - lower)
             print(

@@ -42,14 +42,14 @@ def row(model: str, cells: int) -> str:
     theirs = PAPER[model][cells]
     alike = ", ".join(f"{c.value:.2f}" for c in diagnosis.checks if c.name.startswith("correlation of the errors"))
     cells_of = [model, f"{cells}", f"{rmse:.1f}", f"{theirs[0]:.1f}", *(f"{a} / {b}" for a, b in zip([*ours, ""], theirs[1:], strict=False))]
-    return f"| {' | '.join(cells_of)} | {alike} | {diagnosis.verdict} |"
+    return f"| {' | '.join(cells_of)} | {alike} | {diagnosis.verdict} | {result.seconds['run']:.0f} |"
 
 
 def main() -> None:
     models = [m for m in PAPER if m in sys.argv[1:]] or list(PAPER)
     wells = [int(a) for a in sys.argv[1:] if a.isdigit()] or list(PAPER["fkpp"])
-    print("| model | cells | RMSE | paper | D, ours / paper | r, ours / paper | m, ours / paper | correlation along x, t | verdict |")
-    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    print("| model | cells | RMSE | paper | D, ours / paper | r, ours / paper | m, ours / paper | correlation along x, t | verdict | s to run |")
+    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
     for model in models:
         for cells in wells:
             print(row(model, cells), flush=True)

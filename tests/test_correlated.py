@@ -52,7 +52,8 @@ def test_an_unknown_length_is_where_the_likelihood_is_largest():
     """Given the curve, and to a step of a fifth."""
     result = fd.fit(regression(fd.Correlated(over=("x",))), fd.EFIDirect(draws=200), seed=0)
     off = result.problem.groups[0].y - result.band(X).sel(output="u")["estimate"].values
-    found = result.parameters().loc["length_x_u", "estimate"]
+    found, *limits = result.parameters().loc["length_x_u", ["estimate", "lower", "upper"]]
+    assert np.isnan(limits).all(), "a length is held, so it has no interval"
 
     def profile(length):
         correlation = 0.98 * np.exp(-np.abs(X[:, None] - X) / length) + 0.02 * np.eye(90)

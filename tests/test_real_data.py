@@ -15,13 +15,16 @@ def test_tables_load_with_all_their_rows():
 
 
 def test_montroll_has_the_exact_intervals():
-    """k, C and sd by importance sampling from the exact fiducial density of the algebraic solution."""
-    rows = fd.fit(fd.problem("montroll"), fd.EFIDirect(draws=2000), seed=0).parameters()
-    # to the two digits that are known, and 5 % of the width
+    """k, C and sd by importance sampling from the exact fiducial density of the algebraic solution, and that by two digits known from elsewhere."""
+    problem = fd.problem("montroll")
+    rows = fd.fit(problem, fd.EFIDirect(draws=4000), seed=0).parameters()
+    exact = problem.exact({"p": problem.groups[0].y}, (), 0.95)
     for name, lower, upper, digit in (("k", 1.19, 1.48, 0.005), ("C", 7.19, 7.76, 0.005), ("sd_p", 0.052, 0.080, 0.0005)):
-        room = 0.05 * (upper - lower) + digit
-        assert abs(rows.loc[name, "lower"] - lower) < room, rows
-        assert abs(rows.loc[name, "upper"] - upper) < room, rows
+        np.testing.assert_allclose(exact[name], (lower, upper), atol=digit)
+        low, high = exact[name]
+        assert abs(rows.loc[name, "lower"] - low) < 0.05 * (high - low), rows
+        assert abs(rows.loc[name, "upper"] - high) < 0.05 * (high - low), rows
+        assert abs((rows.loc[name, "upper"] - rows.loc[name, "lower"]) / (high - low) - 1) < 0.06, rows
 
 
 @pytest.mark.parametrize("options", [{"theta": "none"}, {"theta": -1.0}, {"noise": "linear"}])

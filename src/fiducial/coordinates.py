@@ -87,6 +87,14 @@ class Points(eqx.Module):
         rows, index = np.unique(self.array, axis=0, return_inverse=True)
         return Points(self.names, rows), index.reshape(-1)
 
+    def repeats(self) -> np.ndarray:
+        """For every point how many of the same came before it: the number of its replicate."""
+        _, index = self.distinct()
+        order = np.argsort(index, kind="stable")
+        before = np.empty(len(self), int)
+        before[order] = np.arange(len(self)) - np.searchsorted(index[order], index[order])
+        return before
+
     def coordinates(self) -> dict[str, np.ndarray]:
         """The coordinates by name."""
         return {name: self.array[:, i] for i, name in enumerate(self.names)}

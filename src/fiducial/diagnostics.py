@@ -175,14 +175,9 @@ def _misfit(group: Group, seen: dict[str, dict[str, np.ndarray]]) -> list[Check]
 def _independent(group: Group, seen: dict[str, dict[str, np.ndarray]]) -> list[Check]:
     """Errors of neighbours along a coordinate, all else being equal, do not resemble each other."""
     z, points = seen["error"][group.name], group.points
-    place: dict[int, int] = {}
-    unit = []  # the how-manieth measurement at its point
-    for site in group.index:
-        unit.append(place.get(int(site), 0))
-        place[int(site)] = unit[-1] + 1
     checks = []
     for i, name in enumerate(points.names):
-        others = np.column_stack([np.delete(points.array, i, axis=1), unit])
+        others = np.column_stack([np.delete(points.array, i, axis=1), points.repeats()])
         order = np.lexsort((points.array[:, i], *others.T))
         near = (others[order][1:] == others[order][:-1]).all(axis=1)
         first, second = z[order][:-1][near], z[order][1:][near]
@@ -225,6 +220,9 @@ def _draws(result: "Result") -> list[Check]:
     if facts.get("followed") == 0.0:
         advice = "the data inform more directions than the walk follows; use efi-direct"
         checks.append(Check("effective parameters that are followed", facts["effective parameters"], None, False, True, advice))
+    if facts.get("effective parameters", 1.0) < 0.5:
+        advice = "the equation and the exact values leave nothing for the data to decide, so bands have no width; is an edge meant to be free?"
+        checks.append(Check("effective parameters", facts["effective parameters"], None, False, True, advice))
     if "width change at less damping" in facts:
         value = facts["width change at less damping"]
         advice = "the widths depend on how firmly the network is held, not on the data alone; measure where the solution is free"

@@ -67,8 +67,7 @@ class Model:
 
     def size_unknown(self, group: Group) -> bool:
         """Whether the size of a group's errors is to be inferred."""
-        own = dict.fromkeys(self._noise_unknowns.get(group.name, {}), 1.0)
-        return group.noise is not None and group.noise.resize(own, 2.0) != own  # type: ignore[arg-type]
+        return group.noise is not None and bool(group.noise.sizes(self._noise_unknowns[group.name]))
 
     def by_group(self, numbers: Any) -> dict[str, Any]:
         """Numbers for all noisy observations, joined along the last axis, by group."""
@@ -122,17 +121,17 @@ class Model:
         return dataclasses.replace(self, groups=tuple(groups))
 
     @property
-    def moves_points(self) -> bool:
-        """Whether there are points of the equation that may move, see ``moved``."""
+    def points_may_move(self) -> bool:
+        """Whether there are points of the equation that may move, see ``with_moved_points``."""
         return len(self.problem.domain.names) > 1 and any(g.same_everywhere for g in self.groups)
 
-    def moved(self, key: PRNGKeyArray) -> "Model":
+    def with_moved_points(self, key: PRNGKeyArray) -> "Model":
         """The same model with the equation asked at other points, all shifted alike and coming back in at the opposite side.
 
         A network can meet an equation at fixed points in a plane or a space and bend between them; it cannot where they move.
         Points on a line are dense enough to stay, and so do those where the equation has a right-hand side of its own.
         """
-        if not self.moves_points:
+        if not self.points_may_move:
             return self
         box = self.problem.domain
         way = jax.random.uniform(key, (len(box.names),), jnp.float64)

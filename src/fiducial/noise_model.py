@@ -6,6 +6,7 @@ Latent errors ``z`` are standardised: independent N(0, 1), one per observation.
 """
 
 import abc
+from collections.abc import Iterable
 from typing import Any
 
 import equinox as eqx
@@ -67,6 +68,11 @@ class AbstractNoise(eqx.Module):
     @abc.abstractmethod
     def resize(self, parameters: NoiseParameters, factor: Float[Array, ""]) -> NoiseParameters:
         """The unknown parameters for errors larger by a factor."""
+
+    def sizes(self, unknown: Iterable[str]) -> set[str]:
+        """Those of the unknown parameters that are sizes of errors, which grow with the errors."""
+        ones = dict.fromkeys(unknown, np.ones(()))
+        return {name for name, value in self.resize(ones, np.full((), 2.0)).items() if value != 1}  # type: ignore[arg-type]
 
     def describe(self) -> dict[str, Any]:
         """Settings for the record, as JSON can hold them."""

@@ -386,7 +386,7 @@ def _check_level(level: float) -> None:
 
 
 def _spread(estimate: float, drawn: np.ndarray | None, level: float) -> dict[str, float]:
-    stats = _spread_many(np.asarray(estimate), drawn, level)
+    stats = _spread_many(np.asarray(estimate), None if drawn is None or np.ptp(drawn) == 0 else drawn, level)  # held constants have no interval
     return {k: float(v) for k, v in stats.items()}
 
 

@@ -102,8 +102,8 @@ class EFI(AbstractMethod):
         if self.last_layers is not None and not 1 <= self.last_layers <= layers:
             raise ValueError(f"EFI(last_layers={self.last_layers}): the network has {layers or 'no'} layers to choose from; it must be an MLP")
         for g in problem.groups:
-            own = dict.fromkeys(g.noise_unknowns(), 1.0)
-            held = [n for n, v in (g.noise.resize(own, 2.0) if g.noise else {}).items() if v == 1.0]  # type: ignore[arg-type]
+            unknown = g.noise_unknowns()
+            held = [name for name in unknown if g.noise is not None and name not in g.noise.sizes(unknown)]
             if held:
                 raise ValueError(f"efi: the {held[0]} of '{g.name}' is unknown, which efi cannot infer; use efi-direct, or give the value it finds")
         if self.preset == "paper" and "efi" not in problem.paper:

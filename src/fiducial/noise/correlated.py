@@ -86,8 +86,7 @@ class Correlated(AbstractNoise):
 
     def _factor(self, points: Points, lengths: Sequence[Any]) -> Array:
         """Cholesky factor of the correlations between observations."""
-        _, index = points.distinct()
-        unit = np.array([np.sum(index[:i] == site) for i, site in enumerate(index)])
+        unit = points.repeats()
         away: Any = 0.0
         same = unit[:, None] == unit
         for c, values in points.coordinates().items():

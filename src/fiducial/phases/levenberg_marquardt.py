@@ -73,7 +73,7 @@ class LevenbergMarquardt(AbstractPhase):
     step is solved for random sums of them, fresh in every step, and judged by all.
 
     In a plane or a space a network can meet the equation at its points and bend between them, as the data want it to. There the
-    points move in every step (see ``Model.moved``). Such a fit is never quite still: it goes on to the next weight after a
+    points move in every step (see ``Model.with_moved_points``). Such a fit is never quite still: it goes on to the next weight after a
     number of steps, and is done when the misfit has settled to a hundredth at the last.
 
     Where a whole function is free (see ``Model.stretch``) a ridge of one pulls weights towards their start.
@@ -121,7 +121,7 @@ class LevenbergMarquardt(AbstractPhase):
         return LMState(theta, theta, jnp.asarray(1.0), jnp.asarray(2.0), weight, far, zero, zero, zero, start, best, jnp.minimum(best_cost, far))
 
     def step(self, model: Model, data: Data, state: LMState, progress: Array, *, key: PRNGKeyArray) -> tuple[LMState, Info]:
-        model = model.moved(jax.random.fold_in(key, 2))
+        model = model.with_moved_points(jax.random.fold_in(key, 2))
         residual, jacobian = stack_linearisation(model, state.theta, data, state.weight)
         before = jnp.sum(residual**2)
         exact_rows = sum(len(g.sites) for g in model.groups if g.exact)
@@ -160,7 +160,7 @@ class LevenbergMarquardt(AbstractPhase):
         # Unknown noise sizes follow only once the physics holds: before, a network that interpolates the
         # data would drive them to zero and lock itself in. Where a function is free it always could.
         if not model.loose:
-            holds = (still | cheap | (better & model.moves_points)) & (state.weight >= 0.3 * self.tightness * model.precision(theta))
+            holds = (still | cheap | (better & model.points_may_move)) & (state.weight >= 0.3 * self.tightness * model.precision(theta))
             theta = jnp.where(holds, model.estimate_noise(theta, data), theta)
         last = self.tightness * model.precision(theta)
         paid = state.weight**2 * physics < self.slack
@@ -169,20 +169,20 @@ class LevenbergMarquardt(AbstractPhase):
         # (a pilot value of an unknown size may be three times too small)
         rough = any(model.size_unknown(g) for g in model.groups)
         met = better & (misfit < (10 if rough else 1) * max(1, noisy_rows))
-        long = (state.dwell >= _DWELL) & better & model.moves_points
-        early = (still | cheap | stuck | long | (met & (state.weight < model.precision(theta)))) & (state.weight < last)
-        pulled = ((still & ~cheap) | (flat & ~paid)) & (not model.moves_points)
+        waited = (state.dwell >= _DWELL) & better & model.points_may_move
+        early = (still | cheap | stuck | waited | (met & (state.weight < model.precision(theta)))) & (state.weight < last)
+        pulled = ((still & ~cheap) | (flat & ~paid)) & (not model.points_may_move)
         late = pulled & (state.weight >= last) & (state.weight < _MOST_TIGHT * last)
-        late |= long & cheap & (state.weight >= last) & (state.weight < 10 * last)
+        late |= waited & cheap & (state.weight >= last) & (state.weight < 10 * last)
         tighten = early | late
         weight = jnp.where(early, jnp.minimum(10 * state.weight, last), jnp.where(late, 10 * state.weight, state.weight))
         # the weight changes what a unit of damping means, so give it room again
         damping = jnp.where(tighten, jnp.clip(damping, 1e-8, 1.0), damping)
 
         change = jnp.abs(state.misfit - misfit) / (1 + misfit)
-        if model.moves_points:
-            sizes = jnp.abs((theta - state.theta)[model.noise_place])
-            calm = (change < 100 * self.tolerance) & jnp.all(sizes < 10 * self.tolerance)
+        if model.points_may_move:
+            regauged = jnp.abs((theta - state.theta)[model.noise_place])
+            calm = (change < 100 * self.tolerance) & jnp.all(regauged < 10 * self.tolerance)
             settled = better & (state.weight >= last) & (state.dwell >= 2 * _DWELL) & calm
         else:
             firm = paid & (state.weight >= 0.1 * last)

@@ -64,7 +64,9 @@ class ExactCurve:
         limits = {name: _quantiles(draws.parameters[:, i], draws.weight, tails) for i, name in enumerate(self.names)}
         if draws.sd is not None:
             limits[f"sd_{self.output}"] = _quantiles(draws.sd, draws.weight, tails)
-        each = [_quantiles(self.curve(at, draws.parameters.T), draws.weight, tails) for at in np.asarray(x, float)]
+        with np.errstate(all="ignore"):
+            curves = (self.curve(at, draws.parameters.T) for at in np.asarray(x, float))
+            each = [_quantiles(one, draws.weight, tails) for one in curves]
         return {**limits, self.output: (np.array([v[0] for v in each]), np.array([v[1] for v in each]))}
 
     def _draws(self, values: bytes) -> Weighted:
@@ -83,8 +85,9 @@ class ExactCurve:
         def means(b: np.ndarray) -> np.ndarray:
             return self.curve(self.x, [column[:, None] for column in (b * scale).T]) / self.h
 
-        residual = y - means(b)
-        slopes = [(means(b + step) - means(b - step)) / 2e-5 for step in 1e-5 * np.eye(p)]
+        with np.errstate(all="ignore"):  # far out there may be no curve, and no weight
+            residual = y - means(b)
+            slopes = [(means(b + step) - means(b - step)) / 2e-5 for step in 1e-5 * np.eye(p)]
         table = np.stack(slopes if self.sd is not None else [*slopes, residual], axis=-1)
         rss = np.sum(residual**2, axis=1)
         likelihood = -n / 2 * np.log(rss) if self.sd is None else -0.5 * rss / self.sd**2

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ..collocation import grid
@@ -18,6 +17,7 @@ from ..operators import derivative
 from ..problem import Output, Problem
 from ..unknowns import AbstractUnknown, Positive, Real
 from ._paper import PAPER_EFI_REAL_DATA
+from ._spline import Spline
 
 CAPACITY = 1700.0
 """Cells per square millimetre, as in the paper."""
@@ -35,29 +35,6 @@ def measured(cells: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     kept = (table["initial_cells"] == cells) & (table["position_um"] > table["position_um"].min())
     wells = np.stack([table[f"count{i}"][kept] for i in (1, 2, 3)], axis=1) / _COLUMN
     return table["position_um"][kept] / 1000, table["time_h"][kept] / 24, wells
-
-
-class Spline:
-    """A cubic spline through values at evenly spaced knots, flat at both ends, linear in the values.
-
-    Arguments:
-        lower: first knot.
-        upper: last knot.
-        count: number of knots.
-    """
-
-    def __init__(self, lower: float, upper: float, count: int):
-        from scipy.interpolate import CubicSpline
-
-        self.knots = np.linspace(lower, upper, count)
-        each = CubicSpline(self.knots, np.eye(count), bc_type="clamped")
-        self._coefficients = each.c  # (power, piece, value)
-
-    def __call__(self, x: Any, values: Any) -> Any:
-        piece = jnp.clip(jnp.searchsorted(jnp.asarray(self.knots), x) - 1, 0, len(self.knots) - 2)
-        beyond = x - jnp.asarray(self.knots)[piece]
-        c = jnp.asarray(self._coefficients)[:, piece] @ values
-        return ((c[0] * beyond + c[1]) * beyond + c[2]) * beyond + c[3]
 
 
 def scratch_problem(
