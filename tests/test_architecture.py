@@ -13,7 +13,7 @@ ROOT = Path(fiducial.__file__).parent
 
 # Inner rings first. A module may import from its own ring and from those above it in this table.
 RINGS = [
-    ("vocabulary", ["files", "data", "status", "schedules", "unknowns", "coordinates"]),
+    ("vocabulary", ["files", "data", "status", "schedules", "unknowns", "coordinates", "flat"]),
     ("abstractions", ["collocation", "operators", "networks", "field", "noise_model", "observed", "group", "problem", "kernel"]),
     ("interfaces", ["scaling", "model", "method"]),
     (

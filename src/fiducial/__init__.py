@@ -19,7 +19,8 @@ from .noise_model import AbstractNoise
 from .observed import Observed
 from .operators import derivative, divergence, gradient, laplacian, time_derivative
 from .problem import Output, Problem, Truth
-from .result import Result, load
+from .result import Result
+from .saved import load
 from .simulate import simulate
 from .status import Status
 from .study import Study, study

@@ -83,6 +83,11 @@ class AbstractPhase(eqx.Module):
         del state
         return None
 
+    def view(self, model: Model, state: State) -> Model:
+        """The model through which the draws of a state are to be read."""
+        del state
+        return model
+
     @property
     def record_every(self) -> int:
         """Steps between two records of info and draw."""
@@ -129,12 +134,14 @@ class AbstractMethod(eqx.Module):
         name: what it is called on the command line.
         summary: one line that says what it does.
         no_interval: why it gives no intervals, or None when it does.
+        linear: whether its draws are to be read with fields that are linear around the estimate.
         chains: how many chains to run.
     """
 
     name: eqx.AbstractClassVar[str]
     summary: eqx.AbstractClassVar[str]
     no_interval: ClassVar[str | None] = None
+    linear: ClassVar[bool] = False
     chains: eqx.AbstractVar[int]
 
     def check(self, problem: Problem) -> None:
@@ -170,6 +177,12 @@ def require_noise(method: AbstractMethod, problem: Problem) -> None:
     """Raise a ``ValueError`` if all observations are exact, so that there is nothing to draw."""
     if all(g.exact for g in problem.groups):
         raise ValueError(f"{method.name}: all observations are exact, so there is no uncertainty to draw; use pinn, or name the noise")
+
+
+def require_paper(method: Any, problem: Problem) -> None:
+    """Raise a ``ValueError`` if the method is to use the paper's settings and there are none for it."""
+    if method.preset == "paper" and method.name not in problem.paper:
+        raise ValueError(f"{method.name}: the paper has no settings for '{problem.name}' by this method; leave preset out, or use pinn")
 
 
 def _plain(value: Any) -> Any:

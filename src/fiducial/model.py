@@ -18,17 +18,17 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from .coordinates import Points, hand_over
 from .field import Field
+from .flat import ravel, unraveller
 from .group import Group
 from .networks import MLP
 from .noise_model import NoiseParameters
 from .problem import Problem
-from .scaling import output_scaling
+from .scaling import output_scaling, residual_scales
 from .unknowns import AbstractUnknown
 
 Data = dict[str, Any]
 """Observed values by group, flat."""
 
-_TRIAL_NETWORKS = 8
 _FREE = 1e4
 """How far an unknown may move, in its own unconstrained units, before a ridge on the weights would notice."""
 # Inputs are scaled to [-3, 3]: a fresh network with unit-sized weights then bends over the domain.
@@ -47,6 +47,7 @@ class Model:
         scales: for each group the size of its residual for random networks, in its own unit, which
             makes residuals of any unit comparable.
         free_layers: how many of the network's last layers may move; None for all.
+        around: parameters around which fields are linear in the parameters; None for fields as they are.
     """
 
     problem: Problem
@@ -58,7 +59,9 @@ class Model:
     _input: tuple[np.ndarray, np.ndarray]
     _output: tuple[np.ndarray, np.ndarray, np.ndarray]
     _noise_unknowns: dict[str, dict[str, AbstractUnknown]]
+    _traced: dict[str, Any] = dataclasses.field(default_factory=dict)
     free_layers: int | None = None
+    around: Any = None
 
     @property
     def data(self) -> Data:
@@ -149,6 +152,22 @@ class Model:
         """The same model with only the network's last layers free to move, and the constants and noise sizes; None for all."""
         return dataclasses.replace(self, free_layers=layers)
 
+    def linear_around(self, theta: Any) -> "Model":
+        """The same model with fields that are linear in the parameters, tangent to this one at ``theta``."""
+        return dataclasses.replace(self, around=theta)
+
+    def network_weights(self, theta: Float[Array, " p"]) -> list[Array]:
+        """The weight matrices of an MLP, the first layer's first."""
+        return self._parts(theta)["network"].weights
+
+    def scale_units(self, theta: Float[Array, " p"], units: Float[Array, " u"]) -> Float[Array, " p"]:
+        """Parameters of an MLP that act as ``theta`` does with the outputs of hidden units multiplied by ``units``."""
+        parts, start, scaled = self._parts(theta), 0, []
+        for weight in parts["network"].weights[1:]:
+            scaled.append(weight * units[start : start + weight.shape[1]])
+            start += weight.shape[1]
+        return ravel(eqx.tree_at(lambda tree: tree["network"].weights[1:], parts, scaled))
+
     @property
     def moves(self) -> np.ndarray:
         """One for parameters that may move, zero for those of layers that are held."""
@@ -184,7 +203,7 @@ class Model:
 
     def init(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, " p"]:
         """A fresh parameter vector: a random network, unknowns at their guesses."""
-        return _ravel(_tree(self.problem, self._noise_unknowns, key)).astype(dtype)
+        return ravel(_tree(self.problem, self._noise_unknowns, key)).astype(dtype)
 
     def unknowns(self, theta: Float[Array, " p"]) -> dict[str, Array]:
         """The unknown constants in the user's units."""
@@ -200,23 +219,28 @@ class Model:
         """The same parameters with other noise parameters."""
         parts = self._parts(theta)
         raw = {g: {n: u.unconstrain(noise[g][n]) for n, u in us.items()} for g, us in self._noise_unknowns.items()}
-        return _ravel({**parts, "noise": raw}).astype(theta.dtype)
+        return ravel({**parts, "noise": raw}).astype(theta.dtype)
 
     def resize_noise(self, theta: Float[Array, " p"], fit: Float[Array, " p"], factors: Mapping[str, Array]) -> Float[Array, " p"]:
         """The same parameters with the errors of each group so many times as large as those of the fit."""
         noise = self.noise(fit)
         return self.with_noise(theta, {g.name: g.noise.resize(noise[g.name], factors[g.name]) for g in self.groups if g.noise is not None})
 
-    def field(self, theta: Float[Array, " p"]) -> Field:
-        """The solution that the parameters stand for."""
-        network = eqx.combine(self._parts(theta)["network"], self._static)
+    def field(self, theta: Float[Array, " p"], units: Float[Array, " u"] | None = None) -> Field:
+        """The solution that the parameters stand for.
+
+        Arguments:
+            theta: the parameters.
+            units: factors for the outputs of an MLP's hidden units, which dropout sets to zero at random; None for ones.
+        """
         problem, names = self.problem, tuple(self.problem.outputs)
         center, unit = (jnp.asarray(v, theta.dtype) for v in self._input)
         offset, scale = (jnp.asarray(v, theta.dtype) for v in self._output[:2])
         positive = self._output[2]
 
-        def evaluate(row: Float[Array, " d"]) -> Float[Array, " outputs"]:
-            raw = network((row - center) / unit)
+        def evaluate(theta: Float[Array, " p"], row: Float[Array, " d"]) -> Float[Array, " outputs"]:
+            network = eqx.combine(self._parts(theta)["network"], self._static)
+            raw = network((row - center) / unit, *([] if units is None else [units]))
             value = jnp.where(positive, scale * jax.nn.softplus(raw), offset + scale * raw)
             if problem.constraint is None:
                 return value
@@ -226,7 +250,12 @@ class Model:
             changed = problem.constraint({n: value[i] for i, n in enumerate(names)}, at, p)
             return jnp.stack([jnp.asarray(changed[n]) for n in names])
 
-        return Field(evaluate, problem.domain.names, names)
+        def linear(row: Float[Array, " d"]) -> Float[Array, " outputs"]:
+            there = jnp.asarray(self.around, theta.dtype)
+            value, change = jax.jvp(lambda t: evaluate(t, row), (there,), (theta - there,))
+            return value + change
+
+        return Field((lambda row: evaluate(theta, row)) if self.around is None else linear, problem.domain.names, names)
 
     def evaluate(self, theta: Float[Array, " p"], points: Points) -> Float[Array, "n outputs"]:
         """All outputs at any points."""
@@ -234,19 +263,26 @@ class Model:
 
     def mean(self, theta: Float[Array, " p"], group: Group, points: Points | None = None) -> Float[Array, " k"]:
         """The group's quantity at its distinct sites, or at other points."""
-        field, p = self.field(theta), self.unknowns(theta)
         sites = group.sites if points is None else points
-        return sites.map(lambda at: group.quantity(field, at, p), theta.dtype)
+        return jax.vmap(self._at_one(group), (None, None, 0))(theta, self.around, jnp.asarray(sites.array, theta.dtype))
 
     def mean_jacobian(self, theta: Float[Array, " p"], group: Group) -> tuple[Float[Array, " k"], Float[Array, "k p"]]:
         """The means at the sites and their gradients, by one reverse pass per point."""
-
-        def at_one(theta: Array, row: Array) -> Array:
-            at = hand_over(group.sites.names, row)
-            return jnp.asarray(group.quantity(self.field(theta), at, self.unknowns(theta)))
-
         rows = jnp.asarray(group.sites.array, theta.dtype)
-        return jax.vmap(jax.value_and_grad(at_one), (None, 0))(theta, rows)
+        return jax.vmap(jax.value_and_grad(self._at_one(group)), (None, None, 0))(theta, self.around, rows)
+
+    def _at_one(self, group: Group) -> Callable[[Array, Any, Array], Array]:
+        """The group's quantity at one point, as a function that is traced once: derivatives of networks are long programs."""
+        if group.name not in self._traced:
+            bare = dataclasses.replace(self, groups=(), around=None)
+
+            def at_one(theta: Array, around: Any, row: Array) -> Array:
+                model = dataclasses.replace(bare, around=around)
+                at = hand_over(group.sites.names, row)
+                return jnp.asarray(group.quantity(model.field(theta), at, model.unknowns(theta)), theta.dtype)
+
+            self._traced[group.name] = jax.jit(at_one)
+        return self._traced[group.name]
 
     def whiten(self, group: Group, mean: Float[Array, "k *columns"], noise: NoiseParameters) -> Float[Array, "m *columns"]:
         """Means, or columns of their Jacobian, in units of the errors (of ``scales`` for exact groups)."""
@@ -328,12 +364,12 @@ def bind(problem: Problem) -> Model:
         size=sum(v.size for v in jax.tree.leaves(template)),
         scales={},
         _static=static,
-        _unravel=_unraveller(template),
+        _unravel=unraveller(template),
         _input=((box.lower + box.upper) / 2, (box.upper - box.lower) / (2 * _INPUT_REACH)),
         _output=output_scaling(problem),
         _noise_unknowns=noise_unknowns,
     )
-    model.scales.update(_residual_scales(model))
+    model.scales.update(residual_scales(model))
     return model
 
 
@@ -356,39 +392,3 @@ def _tree(problem: Problem, noise_unknowns: dict[str, dict[str, AbstractUnknown]
         "unknowns": {n: u.unconstrain(jnp.asarray(u.guess)) for n, u in problem.unknowns.items()},
         "noise": {g: {n: u.unconstrain(jnp.asarray(u.guess)) for n, u in us.items()} for g, us in noise_unknowns.items()},
     }
-
-
-def _ravel(tree: Any) -> Float[Array, " p"]:
-    return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(tree)])
-
-
-def _unraveller(template: Any) -> Callable[[Float[Array, " p"]], Any]:
-    """Like ``jax.flatten_util.ravel_pytree``'s, but for float32 and float64 alike."""
-    leaves, structure = jax.tree.flatten(template)
-    shapes = [leaf.shape for leaf in leaves]
-    ends = np.cumsum([leaf.size for leaf in leaves])[:-1]
-    return lambda theta: jax.tree.unflatten(structure, [v.reshape(s) for v, s in zip(jnp.split(theta, ends), shapes, strict=True)])
-
-
-def _residual_scales(model: Model) -> dict[str, float]:
-    """Typical residual of each exact group over random networks, which also finds values that are not finite."""
-
-    def trial(key: PRNGKeyArray) -> dict[str, Array]:
-        theta = model.init(key)
-        return {g.name: model.mean(theta, g) for g in model.groups}
-
-    means = jax.jit(jax.vmap(trial))(jax.random.split(jax.random.key(1), _TRIAL_NETWORKS))
-    scales = {}
-    for g in model.groups:
-        mean = np.asarray(means[g.name])
-        if not np.isfinite(mean).all():
-            site = g.sites.array[int(np.argwhere(~np.isfinite(mean))[0][1])]
-            at = ", ".join(f"{n}={v:g}" for n, v in zip(g.sites.names, site, strict=True))
-            what = "the equation" if g.physics else f"the quantity observed as '{g.name}'"
-            raise ValueError(
-                f"{what} is not finite at {at} for a fresh network with the unknowns at their guesses; "
-                f"check divisions, logarithms and powers there, or give other guesses"
-            )
-        residual = mean[:, g.index] - g.y
-        scales[g.name] = float(np.sqrt(np.mean(residual**2))) or 1.0
-    return scales

@@ -49,9 +49,13 @@ class _Layers(eqx.Module):
     biases: list[Array]
     activation: Activation = eqx.field(static=True)
 
-    def __call__(self, x: Float[Array, " n_in"]) -> Float[Array, " n_out"]:
+    def __call__(self, x: Float[Array, " n_in"], units: Float[Array, " u"] | None = None) -> Float[Array, " n_out"]:
+        """The outputs; ``units`` are factors for the hidden units of all layers, the first layer's first."""
+        start = 0
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             x = self.activation(weight @ x + bias)
+            if units is not None:
+                x, start = x * units[start : start + x.size], start + x.size
         return self.weights[-1] @ x + self.biases[-1]
 
 

@@ -152,8 +152,12 @@ class Program:
         return jax.vmap(jax.vmap(lane, (None, before, 0)), (0, before, 0))(data, previous, keys)
 
     def _batched_chunk(self, data: Data, state: Any, status: Any, keys: Any, first: Any) -> Any:
-        over_chains = jax.vmap(self._lane_chunk, (None, 0, 0, 0, None))
-        return jax.vmap(over_chains, (0, 0, 0, 0, None))(data, state, status, keys, first)
+        sets, chains = status.shape
+        # one axis of lanes: each axis of a batch means another pass over the whole program while it is traced
+        own = jax.tree.map(lambda v: jnp.repeat(v, chains, axis=0), data)
+        flat = jax.tree.map(lambda v: v.reshape(sets * chains, *v.shape[2:]), (state, status, keys))
+        found = jax.vmap(self._lane_chunk, (0, 0, 0, 0, None))(own, flat[0], flat[1], flat[2], first)
+        return jax.tree.map(lambda v: v.reshape(sets, chains, *v.shape[1:]), found)
 
     def _batched_few(self, data: Data, state: Any, status: Any, keys: Any, first: Any, rows: Any) -> Any:
         """A chunk of some data sets only."""
@@ -185,7 +189,7 @@ class Program:
             start = first + b * every
             carry = jax.lax.fori_loop(start, start + every, lambda k, c: one(c, k), carry)
             drawn = phase.draw(carry[0])
-            return carry, (carry[2], None if drawn is None else self._kept(data, drawn))
+            return carry, (carry[2], None if drawn is None else self._kept(phase.view(self.model, carry[0]), data, drawn))
 
         empty = jax.tree.map(
             lambda s: jnp.full(s.shape, jnp.nan, s.dtype),
@@ -194,5 +198,5 @@ class Program:
         (state, status, _), recorded = jax.lax.scan(block, (state, status, empty), jnp.arange(self.records_per_chunk))
         return state, status, recorded
 
-    def _kept(self, data: Data, drawn: Drawn) -> tuple[Any, dict[str, Any]]:
-        return jax.vmap(lambda theta: self.keep(self.model, theta, data))(drawn.theta), drawn.extra
+    def _kept(self, model: Model, data: Data, drawn: Drawn) -> tuple[Any, dict[str, Any]]:
+        return jax.vmap(lambda theta: self.keep(model, theta, data))(drawn.theta), drawn.extra

@@ -10,14 +10,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .catalogue import problem as problem_by_name
-from .catalogue import problems
 from .coordinates import Points
 from .driver import Run
 from .files import write_with
 from .group import Group
 from .method import AbstractMethod, Answer
-from .model import Model, bind, parameter_count
+from .model import Model, bind
 from .problem import Problem
 from .status import Status
 
@@ -63,6 +61,7 @@ class Result:
             "method": method.name,
             "settings": json.dumps(method.settings()),
             "no_interval": method.no_interval or "",
+            "linear": int(method.linear),
             "seed": seed,
             "seconds": json.dumps(finished.seconds),
         }
@@ -82,7 +81,7 @@ class Result:
             observed = {"value": ("observation", g.y), **{c: ("observation", v) for c, v in g.points.coordinates().items()}}
             nodes[f"/observed/{g.name}"] = xr.Dataset(observed, attrs={"noise": json.dumps(g.noise.describe() if g.noise else None)})
         result = cls(xr.DataTree.from_dict(nodes), problem)
-        result.__dict__["model"] = model  # spares binding the problem again
+        result.__dict__["model"] = result._read_by(model)  # spares binding the problem again
         return result
 
     # -- what the run was ---------------------------------------------------------------------
@@ -131,7 +130,11 @@ class Result:
     def model(self) -> Model:
         """The problem in computable form."""
         with jax.enable_x64(True):
-            return bind(self.problem)
+            return self._read_by(bind(self.problem))
+
+    def _read_by(self, model: Model) -> Model:
+        """The model through which the draws are meant to be read."""
+        return model.linear_around(self._theta("estimate")[0]) if self.tree.attrs.get("linear") else model
 
     # -- answers ------------------------------------------------------------------------------
 
@@ -311,53 +314,6 @@ class Result:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_with(path, lambda temporary: self.tree.to_netcdf(temporary, engine="h5netcdf"))
         return path
-
-
-def load(path: str | Path, *, problem: Problem | None = None) -> Result:
-    """Read a saved result.
-
-    Arguments:
-        path: the file, or the folder of a run that holds ``result.nc``.
-        problem: the problem that was fitted; only needed when it is not from the catalogue.
-
-    Example:
-        ``result = fiducial.load("run.nc", problem=my_problem)``
-    """
-    import xarray as xr
-
-    path = Path(path)
-    if path.is_dir():
-        path = path / "result.nc"
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file")
-    try:
-        with xr.open_datatree(path, engine="h5netcdf") as stored:
-            tree = stored.load()
-        found = tree.attrs.get("format")
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ValueError(f"{path} is not a result of fiducial: {error}") from error
-    if found != FORMAT:
-        raise ValueError(f"{path} is not a result of fiducial ({FORMAT}); its format is {found!r}")
-    if problem is None:
-        name, options = tree.attrs["problem"], json.loads(tree.attrs["options"])
-        if options is None or name not in problems():
-            raise ValueError(f"{path} was made with a problem of your own, '{name}'; give it: load(path, problem=...)")
-        problem = problem_by_name(name, **options)
-    _check_same(tree, problem, path)
-    return Result(tree, problem)
-
-
-def _check_same(tree: Any, problem: Problem, path: Path) -> None:
-    stored = tree["observed"].children
-    if set(stored) != {g.name for g in problem.groups}:
-        raise ValueError(f"{path} holds observations of {', '.join(stored)}; the problem has {', '.join(g.name for g in problem.groups)}")
-    for g in problem.groups:
-        given = {"value": g.y, **g.points.coordinates()}
-        if not all(name in stored[g.name] and np.array_equal(stored[g.name][name].values, v) for name, v in given.items()):
-            raise ValueError(f"{path}: the observations of '{g.name}' are not those of the problem given")
-    size = parameter_count(problem)
-    if tree["estimate"]["theta"].shape != (size,):
-        raise ValueError(f"{path} holds {tree['estimate']['theta'].size} parameters, the problem's network has {size}; give the same network")
 
 
 def _constants(model: Model, theta: np.ndarray) -> "xr.Dataset":

@@ -54,6 +54,16 @@ def polynomial(start: float, c: float, k: float) -> Schedule:
     return lambda progress: start / (1.0 + (c * jnp.asarray(progress)) ** k)
 
 
+def early(schedule: Schedule, part: float) -> Schedule:
+    """The same schedule over the first part of a run, constant after.
+
+    Example:
+        >>> float(early(linear(0.0, 1.0), 0.5)(0.25)), float(early(linear(0.0, 1.0), 0.5)(0.75))
+        (0.5, 1.0)
+    """
+    return lambda progress: schedule(jnp.minimum(jnp.asarray(progress) / part, 1.0))
+
+
 def parse(text: str | float) -> Schedule:
     """A schedule as the paper's tables write it; a plain number is constant.
 

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import jax
@@ -42,7 +43,7 @@ class Bench:
             self._seconds = self.simulator.seconds
             self.truth = self._truth()
             self._judge_draws = Compiled(lambda draws, truth: jax.lax.map(lambda d: self._one(d, truth), draws), self._seconds, cheap=True)
-            self._values = Compiled(jax.vmap(self._quantities), self._seconds, cheap=True)
+            self._values = Compiled(jax.vmap(partial(self._quantities, self.model)), self._seconds, cheap=True)
 
     def shard(self, first: int, count: int, size: int) -> dict[str, np.ndarray]:
         """Results for data sets ``first`` to ``first + count``, in a batch padded to ``size``.
@@ -91,17 +92,17 @@ class Bench:
             truth.update({f"{n}_{g.name}": jnp.asarray(problem.truth.noise[g.name][n], float) for n in g.noise_unknowns()})
         return truth
 
-    def _quantities(self, theta: Any) -> dict[str, Any]:
+    def _quantities(self, model: Model, theta: Any) -> dict[str, Any]:
         """Everything that is judged, for one parameter vector: outputs at the points, unknowns, noise sizes."""
-        values = self.model.evaluate(theta, self.points)
+        values = model.evaluate(theta, self.points)
         outputs = {name: values[:, i] for i, name in enumerate(self.problem.outputs)}
-        noise = {f"{n}_{g}": v for g, own in self.model.noise(theta).items() for n, v in own.items()}
-        return {**outputs, **self.model.unknowns(theta), **noise}
+        noise = {f"{n}_{g}": v for g, own in model.noise(theta).items() for n, v in own.items()}
+        return {**outputs, **model.unknowns(theta), **noise}
 
     def _keep(self, model: Model, theta: Any, data: Data) -> dict[str, Any]:
         """Of a draw only what is judged, which is far less than its parameters."""
         errors = {group: z.astype(jnp.float32) for group, z in model.errors(theta, data).items()}
-        return {"judged": self._quantities(theta), "errors": errors}
+        return {"judged": self._quantities(model, theta), "errors": errors}
 
     def _one(self, draws: dict[str, Any], truth: dict[str, Any]) -> dict[str, Measures]:
         return {name: measures(draws[name], truth[name], self.level) for name in truth}

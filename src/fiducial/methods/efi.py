@@ -12,13 +12,13 @@ from ..kernel import AbstractKernel
 from ..kernels import known
 from ..kernels.sgld import SGLD
 from ..linearisation import Linearisation
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_positive
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_paper, require_positive
 from ..model import Data, Model
 from ..networks import MLP
 from ..phases.fiducial_chain import FiducialChain
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..problem import Problem
-from ..schedules import Schedule, parse
+from ..schedules import early, parse
 from ..weight_update import Descend, Track
 
 _STIFFNESS, _STIFFNESS_OF_SIZES = 20.0, 200.0
@@ -106,8 +106,7 @@ class EFI(AbstractMethod):
             held = [name for name in unknown if g.noise is not None and name not in g.noise.sizes(unknown)]
             if held:
                 raise ValueError(f"efi: the {held[0]} of '{g.name}' is unknown, which efi cannot infer; use efi-direct, or give the value it finds")
-        if self.preset == "paper" and "efi" not in problem.paper:
-            raise ValueError(f"efi: the paper has no settings for '{problem.name}'; leave preset out, they then follow from the problem")
+        require_paper(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         return LevenbergMarquardt(self.lm_steps), self._chain(model)
@@ -163,7 +162,7 @@ def _paper_chain(model: Model, method: EFI) -> FiducialChain:
     """The paper's settings; it writes energies and step sizes in units of the data, not of their errors."""
     table: Any = model.problem.paper["efi"]
     *hidden, neck = table["encoder"]
-    strength, momentum = (_early(parse(table[key]), table["annealing"]) for key in ("lambda", "momentum"))
+    strength, momentum = (early(parse(table[key]), table["annealing"]) for key in ("lambda", "momentum"))
     rate, error_rate = parse(table["learning_rate"]), parse(table["sgld_learning_rate"])
     thin = max(1, table["steps"] // _PAPER_DRAWS)
     steps = table["steps"] // thin
@@ -196,8 +195,3 @@ def _paper_chain(model: Model, method: EFI) -> FiducialChain:
         plain=True,
         dtype=jnp.dtype(method.precision),
     )
-
-
-def _early(schedule: Schedule, part: float) -> Schedule:
-    """The same schedule over the first part of a run, constant after."""
-    return lambda progress: schedule(jnp.minimum(jnp.asarray(progress) / part, 1.0))

@@ -15,7 +15,7 @@ from ..observed import Observed
 from ..operators import derivative
 from ..problem import Output, Problem, Truth
 from ..unknowns import AbstractUnknown, Positive, Real
-from ._paper import PAPER_EFI
+from ._paper import PAPER_EFI, paper_baselines
 
 _STRIKE, _EXPIRY, _HIGHEST = 1.0, 1.0, 2.0
 _RATE, _VOLATILITY = 0.05, 0.5
@@ -105,7 +105,10 @@ def black_scholes(
             *([Observed("V", x={"S": _HIGHEST, "t": _EXPIRY * side}, y=quoted, name="high_edge")] if edge == "quoted" else []),
         ],
         truth=Truth(outputs={"V": lambda at: _price(at.S, at.t, kind)}, unknowns={name: value for name, value in true.items() if name == unknown}),
-        paper={"efi": {**PAPER_EFI, "steps": 300_000}},
+        paper={
+            **paper_baselines(steps=200_000, bayes_steps=100_000, sigma_f=0.05, pretrain=5000, learning_rates={"exp_0.05_0.005": "linear_1e-4_1e-5"}),
+            "efi": {**PAPER_EFI, "steps": 300_000},
+        },
         options={
             "kind": kind,
             "unknown": unknown,

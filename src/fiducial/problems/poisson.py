@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..problem import Problem, Truth
-from ._paper import PAPER_EFI
+from ._paper import PAPER_EFI, paper_baselines
 from ._poisson import DOMAIN, END, ExactAnswer, known_f, linear, measured_u, solution
 
 
@@ -28,6 +28,9 @@ def poisson(*, sd: float = 0.05, replicates: int = 10, n_f: int = 200, data_seed
         observations=[measured_u(ends, sd, replicates, np.random.default_rng(data_seed)), known_f(n_f)],
         truth=Truth(outputs={"u": solution}),
         exact=ExactAnswer(ends, sd),
-        paper={"efi": {**PAPER_EFI, "sgld_learning_rate": "poly_5e-6_10_0.55", "lambda": "linear_50_500", "encoder": (16, 16, 16)}},
+        paper={
+            **paper_baselines(steps=500_000, bayes_steps=100_000, sigma_f=0.05, learning_rates={"exp_0.05_0.0005": "linear_1e-4_3e-6"}),
+            "efi": {**PAPER_EFI, "sgld_learning_rate": "poly_5e-6_10_0.55", "lambda": "linear_50_500", "encoder": (16, 16, 16)},
+        },
         options={"sd": sd, "replicates": replicates, "n_f": n_f, "data_seed": data_seed},
     )

@@ -5,7 +5,7 @@ import numpy as np
 from ..networks import MLP
 from ..problem import Problem, Truth
 from ..unknowns import Real
-from ._paper import PAPER_EFI
+from ._paper import PAPER_EFI, paper_baselines
 from ._poisson import DOMAIN, END, ExactAnswer, known_f, measured_u, nonlinear, solution
 
 
@@ -46,7 +46,10 @@ def poisson_inverse(
         observations=[measured_u(x_u, sd, replicates, np.random.default_rng(data_seed)), known_f(n_f, k)],
         truth=Truth(outputs={"u": solution}, unknowns={"k": k}),
         exact=ExactAnswer(x_u, sd, k=k, unknown_k=True),
-        paper={"efi": {**PAPER_EFI, "steps": 350_000, "encoder": (128, 128, 12)}},
+        paper={
+            **paper_baselines(steps=50_000, dropout_steps=500_000, bayes_steps=50_000, sigma_f=0.05, leapfrog=10, annealing=0.0),
+            "efi": {**PAPER_EFI, "steps": 350_000, "encoder": (128, 128, 12)},
+        },
         options={
             "sd": sd,
             "sensors": sensors,

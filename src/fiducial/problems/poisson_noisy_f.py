@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..problem import Problem, Truth
-from ._paper import PAPER_EFI
+from ._paper import PAPER_EFI, paper_baselines
 from ._poisson import DOMAIN, END, ExactAnswer, linear, measured_f, measured_u, solution
 
 
@@ -33,6 +33,9 @@ def poisson_noisy_f(*, sd: float = 0.05, sd_f: float = 0.05, sensors: int = 4, n
         observations=[measured_u(x_u, sd, replicates, rng), measured_f(n_f, sd_f, replicates, rng)],
         truth=Truth(outputs={"u": solution}),
         exact=ExactAnswer(x_u, sd, sd_f=sd_f, n_f=n_f),
-        paper={"efi": {**PAPER_EFI, "learning_rate": "poly_2.5e-6_50_0.55"}},
+        paper={
+            **paper_baselines(steps=100_000, bayes_steps=50_000, sigma_f=0.05, annealing=0.0),
+            "efi": {**PAPER_EFI, "learning_rate": "poly_2.5e-6_50_0.55"},
+        },
         options={"sd": sd, "sd_f": sd_f, "sensors": sensors, "n_f": n_f, "replicates": replicates, "data_seed": data_seed},
     )

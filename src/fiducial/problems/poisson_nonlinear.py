@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..problem import Problem, Truth
-from ._paper import PAPER_EFI
+from ._paper import PAPER_EFI, paper_baselines
 from ._poisson import DOMAIN, END, ExactAnswer, measured_f, measured_u, nonlinear, solution
 
 
@@ -38,6 +38,6 @@ def poisson_nonlinear(
         observations=[measured_u(x_u, sd, replicates, rng), measured_f(n_f, sd_f, replicates, rng, k)],
         truth=Truth(outputs={"u": solution}),
         exact=ExactAnswer(x_u, sd, k=k, sd_f=sd_f, n_f=n_f),
-        paper={"efi": {**PAPER_EFI, "lambda": "exp_50_1000"}},
+        paper={**paper_baselines(steps=100_000, bayes_steps=100_000, sigma_f="exp_0.2_0.05"), "efi": {**PAPER_EFI, "lambda": "exp_50_1000"}},
         options={"sd": sd, "sd_f": sd_f, "inner": inner, "n_f": n_f, "replicates": replicates, "k": k, "data_seed": data_seed},
     )

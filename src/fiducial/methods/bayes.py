@@ -1,0 +1,119 @@
+"""The Bayesian physics-informed network."""
+
+from typing import ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..convergence import convergence
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_paper, require_positive
+from ..model import Data, Model
+from ..phases.adam import Adam
+from ..phases.hamiltonian import HamiltonianDraws, Mover, WarmUp
+from ..phases.levenberg_marquardt import LevenbergMarquardt
+from ..posterior import Posterior
+from ..problem import Problem
+from ..schedules import constant, early, parse
+
+
+class Bayes(AbstractMethod):
+    """Standard normal priors on all weights, and Hamiltonian Monte Carlo.
+
+    An equation that holds exactly must be given errors of some size ``sigma_f``, on which the widths depend. By default they are
+    as small, relative to the values, as those of the best data.
+
+    Arguments:
+        sampler: ``"nuts"``, or ``"hmc"`` with a fixed number of leapfrog steps.
+        draws: draws of each chain.
+        warm_steps: moves before them, in which step size and mass are adapted.
+        thin: moves from one draw to the next.
+        leapfrog: leapfrog steps of a move of ``hmc``.
+        doublings: largest number of doublings of a trajectory of ``nuts``.
+        sigma_f: size of the errors that exact values are given, in their own unit; a number, or a schedule such as
+            ``"exp_0.05_0.005"`` over the first half of the warm-up.
+        start: ``"lm"`` for chains that start from fits, or ``"random"``.
+        lm_steps: largest number of Levenberg-Marquardt steps of the fits.
+        chains: number of chains.
+        precision: ``"float64"`` or ``"float32"``, for the chains.
+        preset: ``"paper"`` for the paper's settings for a ready problem: ``hmc`` in float32 with its step sizes, priors on weights that
+            act on unscaled inputs, one chain from a random network. Give ``sigma_f`` as in its tables.
+
+    Reference:
+        Yang, Meng, Karniadakis (2021), B-PINNs, J. Comput. Phys. 425; Hoffman, Gelman (2014), The No-U-Turn sampler, JMLR 15;
+        samplers of BlackJAX (Cabezas et al. 2024).
+
+    Example:
+        ``fiducial.fit(problem, fiducial.Bayes(), seed=0).band()``
+    """
+
+    sampler: str = "nuts"
+    draws: int = 500
+    warm_steps: int = 500
+    thin: int = 1
+    leapfrog: int = 30
+    doublings: int = 8
+    sigma_f: float | str | None = None
+    start: str = "lm"
+    lm_steps: int = 1200
+    chains: int = 4
+    precision: str = "float64"
+    preset: str | None = None
+    name: ClassVar[str] = "bayes"
+    summary: ClassVar[str] = "normal priors on all weights, and Hamiltonian Monte Carlo; exact equations need errors of a size that you choose"
+
+    def __check_init__(self) -> None:
+        require_positive(self, "draws", "warm_steps", "thin", "leapfrog", "doublings", "lm_steps", "chains")
+        choices = {"sampler": ("nuts", "hmc"), "start": ("lm", "random"), "precision": ("float64", "float32"), "preset": (None, "paper")}
+        for setting, possible in choices.items():
+            if getattr(self, setting) not in possible:
+                raise ValueError(f"Bayes({setting}={getattr(self, setting)!r}): give one of {', '.join(map(repr, possible))}")
+        if self.sigma_f is not None and not float(parse(self.sigma_f)(jnp.asarray(1.0))) > 0:
+            raise ValueError(f"Bayes(sigma_f={self.sigma_f!r}): a size must be positive")
+
+    def check(self, problem: Problem) -> None:
+        require_noise(self, problem)
+        require_paper(self, problem)
+        try:
+            import blackjax  # noqa: F401
+        except ImportError as error:
+            raise ValueError("bayes: the samplers are those of BlackJAX; install it with: pip install fiducial[bayes]") from error
+
+    def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
+        if self.preset == "paper":
+            return self._paper(model)
+        annealed = isinstance(self.sigma_f, str)
+        last = None if self.sigma_f is None else float(parse(self.sigma_f)(jnp.asarray(1.0)))
+        posterior = Posterior(model, last)
+        mover = Mover(posterior, self.sampler, self.leapfrog, self.doublings, jnp.dtype(self.precision))
+        falling = early(parse(self.sigma_f), 0.5) if annealed and self.sigma_f is not None else None
+        first = (LevenbergMarquardt(self.lm_steps),) if self.start == "lm" else ()
+        return *first, WarmUp(self.warm_steps, mover, sigma_f=falling), HamiltonianDraws(self.draws * self.thin, self.thin, mover)
+
+    def _paper(self, model: Model) -> tuple[AbstractPhase, ...]:
+        table = model.problem.paper[self.name]
+        chosen = table["sigma_f"] if self.sigma_f is None else self.sigma_f
+        last = float(parse(chosen)(jnp.asarray(1.0)))
+        mover = Mover(Posterior(model, last, plain=True), "hmc", table["leapfrog"], self.doublings, jnp.dtype("float32"))
+        steps, warm = table["steps"], round(table["burn_in"] * table["steps"])
+        # schedules run over the annealing period, a part of the burn-in
+        part = max(table["annealing"] * steps / warm, 1e-6)
+        rate = parse(table["learning_rate"].get(str(chosen), table["learning_rate"]["default"]))
+        first = (Adam(table["pretrain"], constant(1e-3), dtype=jnp.float32),) if table["pretrain"] else ()
+        thin = max(1, (steps - warm) // 1000)
+        annealed = early(parse(chosen), part)
+        return *first, WarmUp(warm, mover, early(rate, part), annealed, fresh=True), HamiltonianDraws((steps - warm) // thin * thin, thin, mover)
+
+    def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
+        extra = outcome.extra["draw"]
+        found = [convergence(one) for one in extra["probe"]]
+        best = np.argmax(np.asarray(outcome.state.density), axis=1)
+        return Answer(
+            estimate=np.asarray(outcome.state.best, float)[np.arange(len(best)), best],
+            draws=outcome.draws["draw"],
+            facts={
+                "effective draws": np.array([c.effective.min() for c in found]),
+                "R-hat": np.array([c.r_hat.max() for c in found]),
+                "acceptance rate": extra["accepted"].mean(axis=(1, 2)),
+                "divergent moves": extra["divergent"].mean(axis=(1, 2)),
+            },
+        )

@@ -1,0 +1,74 @@
+"""Dropout with a learnt rate."""
+
+from typing import ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..dropout import require_mlp
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_paper, require_positive
+from ..model import Data, Model
+from ..phases.dropout_passes import DropoutPasses
+from ..phases.dropout_training import DropoutTraining
+from ..problem import Problem
+from ..schedules import exponential, parse
+
+
+class ConcreteDropout(AbstractMethod):
+    """Dropout whose rate, one for each hidden layer, is learnt with the weights through a soft choice of units.
+
+    The rate balances the misfit against the divergence from a prior of the weights, so it is not free of choices: the prior's
+    length scale stands in for the rate.
+
+    Arguments:
+        draws: number of passes.
+        train_steps: number of Adam steps.
+        learning_rate: Adam's step size at the start; it falls to a hundredth.
+        length_scale: weights have a normal prior with a standard deviation of one over this.
+        chains: number of networks, trained from different starts.
+        precision: ``"float32"`` or ``"float64"``, for the training.
+        preset: ``"paper"`` for a plain network trained with the steps that the paper states for dropout.
+
+    Reference:
+        Gal, Hron, Kendall (2017), Concrete dropout, NeurIPS.
+
+    Example:
+        ``fiducial.fit(problem, fiducial.ConcreteDropout(), seed=0).band()``
+    """
+
+    draws: int = 1000
+    train_steps: int = 20_000
+    learning_rate: float = 3e-3
+    length_scale: float = 0.01
+    chains: int = 1
+    precision: str = "float32"
+    preset: str | None = None
+    name: ClassVar[str] = "concrete-dropout"
+    summary: ClassVar[str] = "dropout with a learnt rate for each hidden layer; widths follow from the prior of the weights"
+
+    def __check_init__(self) -> None:
+        require_positive(self, "draws", "train_steps", "chains")
+        if not self.length_scale > 0:
+            raise ValueError(f"ConcreteDropout(length_scale={self.length_scale}): must be positive")
+        if self.preset not in (None, "paper"):
+            raise ValueError(f"ConcreteDropout(preset={self.preset!r}): give 'paper', or leave it out")
+
+    def check(self, problem: Problem) -> None:
+        require_mlp(self.name, problem)
+        require_paper(self, problem)
+        if all(g.exact for g in problem.groups):
+            raise ValueError(f"{self.name}: all observations are exact, so no rate is worth anything; use pinn, or name the noise")
+
+    def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
+        steps, rate = self.train_steps, exponential(self.learning_rate, self.learning_rate / 100)
+        if self.preset == "paper":
+            table = model.problem.paper[self.name]
+            steps, rate = table["steps"], parse(table["learning_rate"])
+        plain = self.preset == "paper"
+        training = DropoutTraining(steps, rate, None, self.length_scale, plain=plain, dtype=jnp.dtype(self.precision))
+        return training, DropoutPasses(self.draws, training.rates)
+
+    def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
+        rates = np.asarray(outcome.state.rates, float).mean(axis=1)
+        facts = {f"rate of layer {i + 1}": rates[:, i] for i in range(rates.shape[1])}
+        return Answer(estimate=np.asarray(outcome.state.theta[:, 0], float), draws=outcome.draws["draw"], facts=facts)

@@ -1,0 +1,77 @@
+"""Monte-Carlo dropout."""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..dropout import require_mlp
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_paper, require_positive
+from ..model import Data, Model
+from ..phases.dropout_passes import DropoutPasses
+from ..phases.dropout_training import DropoutTraining
+from ..problem import Problem
+from ..schedules import exponential, parse
+
+
+class Dropout(AbstractMethod):
+    """Train a network with hidden units left out at random, and leave them out in many passes afterwards.
+
+    The spread of the passes is taken for uncertainty. It follows from the rate, which the data do not determine.
+
+    Arguments:
+        rate: share of hidden units that are left out.
+        draws: number of passes.
+        train_steps: number of Adam steps.
+        learning_rate: Adam's step size at the start; it falls to a hundredth.
+        chains: number of networks, trained from different starts.
+        precision: ``"float32"`` or ``"float64"``, for the training.
+        preset: ``"paper"`` for the paper's settings for a ready problem: plain networks, a constant step size, and draws taken along
+            the second half of the training.
+
+    Reference:
+        Gal, Ghahramani (2016), Dropout as a Bayesian approximation, ICML; for PINNs Zhang et al. (2019), J. Comput. Phys. 397.
+
+    Example:
+        ``fiducial.fit(problem, fiducial.Dropout(rate=0.01), seed=0).band()``
+    """
+
+    rate: float = 0.05
+    draws: int = 1000
+    train_steps: int = 20_000
+    learning_rate: float = 3e-3
+    chains: int = 1
+    precision: str = "float32"
+    preset: str | None = None
+    name: ClassVar[str] = "dropout"
+    summary: ClassVar[str] = "a network with hidden units left out at random, in training and in many passes after it; widths follow from the rate"
+
+    def __check_init__(self) -> None:
+        require_positive(self, "draws", "train_steps", "chains")
+        if not 0 < self.rate < 1:
+            raise ValueError(f"Dropout(rate={self.rate}): a share between 0 and 1, such as 0.05; without dropout use pinn")
+        if self.preset not in (None, "paper"):
+            raise ValueError(f"Dropout(preset={self.preset!r}): give 'paper', or leave it out")
+
+    def check(self, problem: Problem) -> None:
+        require_mlp(self.name, problem)
+        require_paper(self, problem)
+
+    def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
+        if self.preset == "paper":
+            table = model.problem.paper[self.name]
+            return (DropoutTraining(table["steps"], parse(table["learning_rate"]), self.rate, plain=True, trajectory=True),)
+        training = DropoutTraining(
+            self.train_steps, exponential(self.learning_rate, self.learning_rate / 100), self.rate, dtype=jnp.dtype(self.precision)
+        )
+        return training, DropoutPasses(self.draws, training.rates)
+
+    def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
+        theta = np.asarray(outcome.state.theta[:, 0], float)
+        if self.preset is None:
+            return Answer(estimate=theta, draws=outcome.draws["draw"])
+        draws = outcome.draws["train"]
+        count = jax.tree.leaves(draws)[0].shape[2]
+        late = round(model.problem.paper[self.name]["burn_in"] * count)
+        return Answer(theta, jax.tree.map(lambda v: v[:, :, late:], draws), {"trajectory": np.ones(len(theta))})

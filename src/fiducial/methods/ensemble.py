@@ -1,0 +1,71 @@
+"""An ensemble of networks."""
+
+from typing import ClassVar
+
+import jax
+import numpy as np
+
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_positive
+from ..model import Data, Model
+from ..phases.levenberg_marquardt import LevenbergMarquardt
+from ..phases.member import Member
+from ..phases.refits import Refits, measured_anew
+from ..problem import Problem
+from ..status import Status
+
+
+class Ensemble(AbstractMethod):
+    """Fit networks from different random starts, and refit each to data that were measured anew in thought.
+
+    With ``perturb`` the members are refits to data simulated from the fits (a parametric bootstrap): they differ as far
+    as other errors would have moved them. Without, the members are the fits themselves, all to the same data
+    (a deep ensemble); where the equation determines the solution they agree, however large the errors are.
+
+    Arguments:
+        chains: number of random starts.
+        draws: refits from each start, with ``perturb``.
+        perturb: give each member data of its own.
+        lm_steps: largest number of Levenberg-Marquardt steps of each fit.
+
+    Reference:
+        Lakshminarayanan, Pritzel, Blundell (2017), Simple and scalable predictive uncertainty estimation using deep
+        ensembles, NeurIPS; Efron (1979), Bootstrap methods, Ann. Statist. 7.
+
+    Example:
+        ``fiducial.fit(problem, fiducial.Ensemble(), seed=0).band()``
+    """
+
+    chains: int = 5
+    draws: int = 80
+    perturb: bool = True
+    lm_steps: int = 1200
+    name: ClassVar[str] = "ensemble"
+    summary: ClassVar[str] = "networks from several starts, refitted to data simulated from their fits; or a plain deep ensemble"
+
+    def __check_init__(self) -> None:
+        require_positive(self, "chains", "draws", "lm_steps")
+        if not self.perturb and self.chains < 2:
+            raise ValueError(f"Ensemble(chains={self.chains}, perturb=False): at least two members, each from a start of its own")
+
+    def check(self, problem: Problem) -> None:
+        require_noise(self, problem)
+
+    def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
+        return LevenbergMarquardt(self.lm_steps), Refits(self.draws, measured_anew) if self.perturb else Member()
+
+    def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
+        """Members of a start that failed are replaced by those of one that did not, and counted."""
+        failed = outcome.status == Status.DIVERGED.value
+        stand_in = [np.where(bad, np.argmin(bad), np.arange(bad.size)) for bad in failed]
+        loss = outcome.trace["lm"]["loss"]
+        best = np.argmin(np.where(failed, np.inf, np.min(np.where(np.isfinite(loss), loss, np.inf), axis=-1)), axis=1)
+        fits = np.asarray(outcome.state.fit if self.perturb else outcome.state.theta)
+        members = failed.shape[1] * (self.draws if self.perturb else 1)
+        lost = failed.mean(axis=1)
+        if self.perturb:
+            lost = 1 - (outcome.extra["draw"]["settled"] & ~failed[..., None]).mean(axis=(1, 2))
+        return Answer(
+            estimate=fits[np.arange(len(best)), best],
+            draws=jax.tree.map(lambda v: np.stack([one[chosen] for one, chosen in zip(v, stand_in, strict=True)]), outcome.draws["draw"]),
+            facts={"effective draws": members * (1 - lost), "failed draws": lost},
+        )

@@ -1,0 +1,65 @@
+"""The Laplace approximation of a Bayesian physics-informed network."""
+
+from typing import ClassVar
+
+import jax
+import numpy as np
+
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_positive
+from ..model import Data, Model
+from ..phases.laplace_draws import BLOCK, LaplaceDraws
+from ..phases.levenberg_marquardt import LevenbergMarquardt
+from ..phases.posterior_mode import PosteriorMode
+from ..posterior import Posterior
+from ..problem import Problem
+
+_TIGHTNESS = 10.0
+"""Errors of exact values, which cost nothing here however small they are, relative to those of the best data."""
+
+
+class Laplace(AbstractMethod):
+    """The priors and the likelihood of ``bayes``, with a normal distribution around the mode in place of a chain.
+
+    Fields are linear in the parameters around the mode, as the approximation has it. Like the
+    posterior itself, widths depend on the errors ``sigma_f`` that an exact equation is given.
+
+    Arguments:
+        draws: number of draws.
+        sigma_f: size of the errors that exact values are given, in their own unit; None for a tenth of
+            that of the best data, relative to the values.
+        lm_steps: largest number of Levenberg-Marquardt steps of the fit.
+        mode_steps: largest number of steps from there to the mode.
+        chains: how many fits, each with its draws.
+
+    Reference:
+        MacKay (1992), A practical Bayesian framework for backpropagation networks; Immer, Korzepa, Bauer (2021), Improving
+        predictions of Bayesian neural nets via local linearization, AISTATS.
+
+    Example:
+        ``fiducial.fit(problem, fiducial.Laplace(), seed=0).band()``
+    """
+
+    draws: int = 1000
+    sigma_f: float | None = None
+    lm_steps: int = 1200
+    mode_steps: int = 300
+    chains: int = 1
+    name: ClassVar[str] = "laplace"
+    summary: ClassVar[str] = "the posterior of bayes, taken for normal around its mode: cheap, with the same choices to make"
+    linear: ClassVar[bool] = True
+
+    def __check_init__(self) -> None:
+        require_positive(self, "draws", "lm_steps", "mode_steps", "chains")
+        if self.sigma_f is not None and not self.sigma_f > 0:
+            raise ValueError(f"Laplace(sigma_f={self.sigma_f!r}): a size must be positive")
+
+    def check(self, problem: Problem) -> None:
+        require_noise(self, problem)
+
+    def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
+        posterior = Posterior(model, self.sigma_f, tightness=_TIGHTNESS)
+        return LevenbergMarquardt(self.lm_steps), PosteriorMode(self.mode_steps, posterior), LaplaceDraws(-(-self.draws // BLOCK), posterior)
+
+    def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
+        draws = jax.tree.map(lambda v: v[:, :, : self.draws], outcome.draws["draw"])
+        return Answer(estimate=np.asarray(outcome.state.theta[:, 0]), draws=draws)

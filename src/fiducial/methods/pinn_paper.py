@@ -1,0 +1,55 @@
+"""The paper's physics-informed neural network, with its percentiles."""
+
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_paper, require_positive
+from ..model import Data, Model
+from ..phases.dropout_training import DropoutTraining
+from ..problem import Problem
+from ..schedules import parse
+
+
+class PaperPINN(AbstractMethod):
+    """A plain network trained by Adam at a constant step size; the limits are percentiles over its training trajectory.
+
+    This is how the paper's rows "PINN (no dropout)" came to have a width. Such percentiles say how much Adam jitters, and nothing
+    about errors of the data: the diagnosis always says "do not trust". For a point estimate use ``pinn``.
+
+    Arguments:
+        train_steps: number of steps; None for the paper's.
+        chains: number of networks.
+        precision: ``"float32"`` or ``"float64"``.
+
+    Reference:
+        The paper cited in the README, its tables of settings.
+
+    Example:
+        ``fiducial.fit(fiducial.problem("poisson"), fiducial.PaperPINN(), seed=0)``
+    """
+
+    train_steps: int | None = None
+    chains: int = 1
+    precision: str = "float32"
+    preset: ClassVar[str] = "paper"
+    name: ClassVar[str] = "pinn-paper"
+    summary: ClassVar[str] = "the paper's PINN with percentiles over its training trajectory, which are not intervals; for its tables only"
+
+    def __check_init__(self) -> None:
+        require_positive(self, "chains", *(["train_steps"] if self.train_steps is not None else []))
+
+    def check(self, problem: Problem) -> None:
+        require_paper(self, problem)
+
+    def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
+        table = model.problem.paper[self.name]
+        steps = self.train_steps or table["steps"]
+        return (DropoutTraining(steps, parse(table["learning_rate"]), 0.0, plain=True, trajectory=True, dtype=jnp.dtype(self.precision)),)
+
+    def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
+        draws, theta = outcome.draws["train"], np.asarray(outcome.state.theta[:, 0], float)
+        late = round(model.problem.paper[self.name]["burn_in"] * jax.tree.leaves(draws)[0].shape[2])
+        return Answer(theta, jax.tree.map(lambda v: v[:, :, late:], draws), {"trajectory": np.ones(len(theta))})

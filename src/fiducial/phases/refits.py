@@ -1,0 +1,82 @@
+"""The same fit many times over, to data or models that differ a little."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from ..method import AbstractPhase, Drawn, Info
+from ..model import Data, Model
+from .levenberg_marquardt import LevenbergMarquardt
+
+Change = Callable[[Model, Data, Float[Array, " p"], Array, PRNGKeyArray], tuple[Model, Data]]
+"""Makes the model and data of a refit from those at hand, the fit, and the refit's number."""
+
+_MOST_STEPS = 200
+"""Steps of one refit, which starts at the fit."""
+
+
+class RefitState(NamedTuple):
+    """The fit, the present refit, and whether that has settled."""
+
+    fit: Float[Array, " p"]
+    theta: Float[Array, " p"]
+    settled: Bool[Array, ""]
+
+
+class Refits(AbstractPhase):
+    """Each step is a whole Levenberg-Marquardt fit that starts from the fit of the phase before.
+
+    Arguments:
+        steps: number of refits.
+        change: what is different in each.
+        extra: further numbers to record of each refit, a function of model, data, its parameters and its number.
+    """
+
+    steps: int
+    change: Change
+    extra: Callable[[Model, Data, Array, Array], dict[str, Array]] | None = None
+    name: ClassVar[str] = "draw"
+
+    @property
+    def record_every(self) -> int:
+        return 1
+
+    def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> RefitState:
+        return RefitState(previous.theta, previous.theta, jnp.asarray(True))
+
+    def step(self, model: Model, data: Data, state: RefitState, progress: Array, *, key: PRNGKeyArray) -> tuple[RefitState, Info]:
+        number = jnp.round(progress * self.steps).astype(int)
+        other, seen = self.change(model, data, state.fit, number, jax.random.fold_in(key, 1))
+        inner = LevenbergMarquardt(_MOST_STEPS, starts=1)
+
+        def more(carry: Any) -> Array:
+            now, steps = carry
+            return (steps < _MOST_STEPS) & ~inner.done(now)
+
+        def go(carry: Any) -> Any:
+            now, steps = carry
+            new, _ = inner.step(other, seen, now, steps / _MOST_STEPS, key=jax.random.fold_in(key, steps + 2))
+            return new, steps + 1
+
+        begun = inner.init(other, seen, state._replace(theta=state.fit), key=key)
+        last, steps = jax.lax.while_loop(more, go, (begun, jnp.asarray(0)))
+        finite = jnp.all(jnp.isfinite(last.theta))
+        settled = inner.done(last) & finite
+        return RefitState(state.fit, jnp.where(finite, last.theta, state.fit), settled), {"refit steps": steps}
+
+    def draw(self, state: RefitState) -> Drawn:
+        return Drawn(state.theta[None], {"settled": state.settled[None], "theta": state.theta[None]})
+
+
+def measured_anew(model: Model, data: Data, fit: Float[Array, " p"], number: Array, key: PRNGKeyArray) -> tuple[Model, Data]:
+    """Data simulated from the fit, with errors of the size that is known or was found."""
+    del number
+    noise, seen = model.noise(fit), dict(data)
+    for i, g in enumerate(model.groups):
+        if g.noise is not None:
+            z = jax.random.normal(jax.random.fold_in(key, i), (g.y.size,), fit.dtype)
+            seen[g.name] = g.noise.push(model.mean(fit, g)[g.index], z, g.points, noise[g.name])
+    return model, seen
