@@ -31,19 +31,29 @@ RINGS = [
             "tracking",
             "weight_update",
             "chain_answer",
+            "dropout",
+            "posterior",
+            "left_out",
         ],
     ),
     ("driver", ["checkpoint", "program", "driver"]),
     ("catalogues", ["noise.*", "kernels.*", "methods.*", "problems.*"]),
-    ("after a run", ["catalogue", "progress", "result", "diagnostics", "summary", "plots", "arviz_bridge", "fit"]),
+    ("after a run", ["catalogue", "progress", "result", "saved", "conformal", "diagnostics", "summary", "plots", "arviz_bridge", "fit"]),
     ("scale", ["simulate", "measures", "shards", "study", "study_table", "study_plots"]),
     ("command", ["cli", "__main__"]),
 ]
 
 # Result offers plot(), summary() and the like as methods, and imports what does the work when they are called.
-LATE = {("result", "diagnostics"), ("result", "summary"), ("result", "plots"), ("result", "arviz_bridge"), ("result", "__init__")}
+LATE = {
+    ("result", "diagnostics"),
+    ("result", "summary"),
+    ("result", "plots"),
+    ("result", "arviz_bridge"),
+    ("result", "conformal"),
+    ("result", "__init__"),
+}
 # A catalogue's entries may use the public pieces of another folder where they are made of them: a problem has a noise model, a method a kernel.
-ACROSS = {("problems", "noise"), ("methods", "kernels")}
+ACROSS = {("problems", "noise"), ("methods", "kernels"), ("methods", "noise")}
 
 
 def modules() -> dict[str, Path]:

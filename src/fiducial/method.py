@@ -102,11 +102,14 @@ class Answer(NamedTuple):
         draws: what was kept of each draw, a tree with axes (data set, chain, draw) in front, or
             None. After ``keep_all`` it holds ``theta`` and ``errors``.
         facts: further numbers about the answer by name, (data set,) each, for the diagnosis.
+        left_out: parameters ``theta`` of fits that left observations out, and for each noisy group ``z_GROUP`` and ``fold_GROUP``: the errors of
+            observations by the fits without them, and the numbers of these; the data set on the first axis.
     """
 
     estimate: np.ndarray
     draws: Any = None
     facts: dict[str, np.ndarray] = {}  # noqa: RUF012 - a NamedTuple's default, never changed
+    left_out: dict[str, np.ndarray] | None = None
 
 
 class Outcome(NamedTuple):

@@ -73,6 +73,8 @@ class Result:
             nodes["/draws"] = _constants(model, answer.draws["theta"][0])
             errors = {g: (("chain", "draw", f"{g}_observation"), z[0]) for g, z in answer.draws["errors"].items()}
             nodes |= {"/errors": xr.Dataset(errors)} if errors else {}
+        if answer.left_out is not None:
+            nodes["/left_out"] = xr.Dataset({n: ([f"{n}_{i}" for i in range(v.ndim - 1)], v[0]) for n, v in answer.left_out.items()})
         if answer.facts:
             nodes["/facts"] = xr.Dataset({name: ((), values[0]) for name, values in answer.facts.items()})
         for phase, info in finished.outcome.trace.items():
@@ -209,16 +211,35 @@ class Result:
         if noisy and self.draws is not None:
             values = values + self._new_errors(points, [noises[o] for o in outputs])
         stats = _spread_many(estimate, values if self.draws is not None else None, level)
+        if noisy and "left_out" in self.tree.children:
+            stats |= self._conformal(points, [noises[o] for o in outputs], which, level)
         coordinates = {c: ("point", v, _unit(self.problem, c)) for c, v in points.coordinates().items()}
-        note = {"note": self.no_interval} if self.no_interval else {}
+        note = {"note": self.no_interval} if self.no_interval and np.isnan(stats["lower"]).all() else {}
         return xr.Dataset(
             {name: (("output", "point"), v.T) for name, v in stats.items()},
             coords={"output": outputs, **coordinates},
             attrs={"level": level, "kind": "prediction" if noisy else "confidence", **note},
         )
 
+    def _conformal(self, points: Points, groups: list[Group], which: list[int], level: float) -> dict[str, np.ndarray]:
+        """Limits for new measurements from fits that left some out."""
+        from .conformal import conformal_limits
+
+        left_out = self.tree["left_out"].to_dataset()
+        values, sizes = self._evaluate(self._theta("left_out"), points)[:, :, which], self._sizes("left_out", points, groups)
+        limits = [
+            conformal_limits(values[..., i], sizes[..., i], left_out[f"z_{g.name}"].values, left_out[f"fold_{g.name}"].values, level)
+            for i, g in enumerate(groups)
+        ]
+        return {side: np.stack([found[j] for found in limits], axis=-1) for j, side in enumerate(("lower", "upper"))}
+
     def _new_errors(self, points: Points, groups: list[Group]) -> np.ndarray:
         """Errors of one new measurement per draw, point and group, from each draw's own noise size."""
+        size = self._sizes("draws", points, groups)
+        return size * np.random.default_rng(self.seed).standard_normal(size.shape)
+
+    def _sizes(self, node: str, points: Points, groups: list[Group]) -> np.ndarray:
+        """Standard deviations of new measurements, (draw, point, group)."""
         model = self.model
 
         def sizes(theta: Any) -> Any:
@@ -226,8 +247,7 @@ class Result:
             return jnp.stack([g.noise.sd(points, noise[g.name]) for g in groups if g.noise is not None], axis=-1)
 
         with jax.enable_x64(True):
-            size = np.asarray(jax.jit(jax.vmap(sizes))(self._theta("draws")))
-        return size * np.random.default_rng(self.seed).standard_normal(size.shape)
+            return np.asarray(jax.jit(jax.vmap(sizes))(self._theta(node)))
 
     def grid(self, n: int | None = None) -> Points:
         """A regular grid over the domain: 101 points on a line, 41 along each coordinate otherwise."""

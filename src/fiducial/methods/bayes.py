@@ -101,7 +101,11 @@ class Bayes(AbstractMethod):
         first = (Adam(table["pretrain"], constant(1e-3), dtype=jnp.float32),) if table["pretrain"] else ()
         thin = max(1, (steps - warm) // 1000)
         annealed = early(parse(chosen), part)
-        return *first, WarmUp(warm, mover, early(rate, part), annealed, fresh=True), HamiltonianDraws((steps - warm) // thin * thin, thin, mover)
+        return (
+            *first,
+            WarmUp(warm, mover, early(rate, part), annealed, prior_start=True),
+            HamiltonianDraws((steps - warm) // thin * thin, thin, mover),
+        )
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         extra = outcome.extra["draw"]

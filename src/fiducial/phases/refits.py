@@ -19,11 +19,12 @@ _MOST_STEPS = 200
 
 
 class RefitState(NamedTuple):
-    """The fit, the present refit, and whether that has settled."""
+    """The fit, the present refit, whether that has settled, and the errors of all observations by it."""
 
     fit: Float[Array, " p"]
     theta: Float[Array, " p"]
     settled: Bool[Array, ""]
+    errors: dict[str, Array]
 
 
 class Refits(AbstractPhase):
@@ -32,12 +33,12 @@ class Refits(AbstractPhase):
     Arguments:
         steps: number of refits.
         change: what is different in each.
-        extra: further numbers to record of each refit, a function of model, data, its parameters and its number.
+        errors: record the standardised errors of all observations by each refit, and its parameters.
     """
 
     steps: int
     change: Change
-    extra: Callable[[Model, Data, Array, Array], dict[str, Array]] | None = None
+    errors: bool = False
     name: ClassVar[str] = "draw"
 
     @property
@@ -45,7 +46,10 @@ class Refits(AbstractPhase):
         return 1
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> RefitState:
-        return RefitState(previous.theta, previous.theta, jnp.asarray(True))
+        return RefitState(previous.theta, previous.theta, jnp.asarray(True), self._seen(model, data, previous.theta))
+
+    def _seen(self, model: Model, data: Data, theta: Array) -> dict[str, Array]:
+        return model.errors(theta, data) if self.errors else {}
 
     def step(self, model: Model, data: Data, state: RefitState, progress: Array, *, key: PRNGKeyArray) -> tuple[RefitState, Info]:
         number = jnp.round(progress * self.steps).astype(int)
@@ -65,10 +69,12 @@ class Refits(AbstractPhase):
         last, steps = jax.lax.while_loop(more, go, (begun, jnp.asarray(0)))
         finite = jnp.all(jnp.isfinite(last.theta))
         settled = inner.done(last) & finite
-        return RefitState(state.fit, jnp.where(finite, last.theta, state.fit), settled), {"refit steps": steps}
+        theta = jnp.where(finite, last.theta, state.fit)
+        return RefitState(state.fit, theta, settled, self._seen(model, data, theta)), {"refit steps": steps.astype(float)}
 
     def draw(self, state: RefitState) -> Drawn:
-        return Drawn(state.theta[None], {"settled": state.settled[None], "theta": state.theta[None]})
+        extra = {f"errors {name}": z[None] for name, z in state.errors.items()} | ({"theta": state.theta[None]} if self.errors else {})
+        return Drawn(state.theta[None], {**extra, "settled": state.settled[None]})
 
 
 def measured_anew(model: Model, data: Data, fit: Float[Array, " p"], number: Array, key: PRNGKeyArray) -> tuple[Model, Data]:

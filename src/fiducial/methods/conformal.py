@@ -1,0 +1,123 @@
+"""Conformal prediction around a fit."""
+
+import dataclasses
+from typing import ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, PRNGKeyArray
+
+from ..group import Group
+from ..left_out import LeftOut
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_positive
+from ..model import Data, Model
+from ..noise.gaussian import Gaussian
+from ..phases.levenberg_marquardt import LevenbergMarquardt
+from ..phases.refits import Refits
+from ..problem import Problem
+
+_LEAST = 19
+"""Measurements below which there is no interval at 95 %."""
+_LEAST_PLACES = 10
+"""Places of measurement below which a new place is not one of many alike."""
+
+
+class Conformal(AbstractMethod):
+    """Intervals for new measurements, from how far measurements lie from fits that did not see them.
+
+    Needs no model of the errors' distribution, only that the new measurement is exchangeable with those at hand: drawn
+    from the same places in the same way. It says nothing about the solution itself or the constants: ``predict`` has the intervals.
+
+    Arguments:
+        kind: ``"jackknife"`` for jackknife+, in which each measurement is left out once, or ``"split"``, in which the fit sees
+            half of them and the others are compared with it.
+        folds: parts that are left out one after the other; None for one measurement at a time, up to 40 parts.
+        lm_steps: largest number of Levenberg-Marquardt steps of the fit to all measurements.
+
+    Reference:
+        Vovk, Gammerman, Shafer (2005), Algorithmic learning in a random world; Barber, Candès, Ramdas, Tibshirani (2021),
+        Predictive inference with the jackknife+, Ann. Statist. 49.
+
+    Example:
+        ``fiducial.fit(problem, fiducial.Conformal(), seed=0).predict()``
+    """
+
+    kind: str = "jackknife"
+    folds: int | None = None
+    lm_steps: int = 1200
+    chains: int = 1
+    name: ClassVar[str] = "conformal"
+    summary: ClassVar[str] = "intervals for new measurements only, from fits that left some out: few assumptions, nothing about the constants"
+    no_interval: ClassVar[str | None] = (
+        "conformal prediction is about new measurements: use predict; of the solution and the constants it gives point estimates only"
+    )
+
+    def __check_init__(self) -> None:
+        require_positive(self, "lm_steps")
+        if self.kind not in ("jackknife", "split"):
+            raise ValueError(f"Conformal(kind={self.kind!r}): give 'jackknife' or 'split'")
+        if self.folds is not None and self.folds < 2:
+            raise ValueError(f"Conformal(folds={self.folds}): at least 2")
+        if self.chains != 1:
+            raise ValueError(f"Conformal(chains={self.chains}): there is one fit to compare with")
+
+    def check(self, problem: Problem) -> None:
+        targets = _targets(problem.groups)
+        if not targets:
+            raise ValueError("conformal: no output has noisy observations, so there is nothing to predict; use pinn")
+        for g in targets:
+            if not isinstance(g.noise, Gaussian):
+                raise ValueError(f"conformal: errors of '{g.name}' depend on each other, so measurements are not exchangeable; use efi-direct")
+            if len(g.sites) < _LEAST_PLACES:
+                raise ValueError(
+                    f"conformal: '{g.name}' was measured at {len(g.sites)} places only, so a measurement at another place is not exchangeable "
+                    f"with them (at least {_LEAST_PLACES}); use efi-direct"
+                )
+            scored = g.y.size // 2 if self.kind == "split" else g.y.size
+            if scored < _LEAST:
+                raise ValueError(
+                    f"conformal: {scored} measurements of '{g.name}' to compare with are too few for 95 % (at least {_LEAST}); "
+                    f"use {'kind=jackknife' if self.kind == 'split' and g.y.size >= _LEAST else 'efi-direct'}"
+                )
+
+    def _folds(self, group: Group) -> np.ndarray:
+        """For each measurement in which refit it is left out; -1 for never. Neighbours are in different parts."""
+        n = group.y.size
+        order = np.lexsort(group.points.array.T[::-1])
+        place = np.empty(n, int)
+        place[order] = np.arange(n)
+        if self.kind == "split":
+            return np.where(place % 2 == 1, 0, -1)
+        return place % min(n, self.folds or 40)
+
+    def _refits(self, model: Model) -> int:
+        return max(int(self._folds(g).max()) + 1 for g in _targets(model.groups))
+
+    def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
+        folds = {g.name: self._folds(g) for g in _targets(model.groups)}
+
+        def change(model: Model, data: Data, fit: Array, number: Array, key: PRNGKeyArray) -> tuple[Model, Data]:
+            groups = [
+                dataclasses.replace(g, noise=LeftOut(g.noise, jnp.asarray(folds[g.name] != number, float)))
+                if g.name in folds and g.noise is not None
+                else g
+                for g in model.groups
+            ]
+            return dataclasses.replace(model, groups=tuple(groups)), data
+
+        return LevenbergMarquardt(self.lm_steps), Refits(self._refits(model), change, errors=True)
+
+    def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
+        extra = outcome.extra["draw"]
+        left_out = {"theta": extra["theta"][:, 0]}
+        for g in _targets(model.groups):
+            fold = self._folds(g)
+            seen = np.flatnonzero(fold >= 0)
+            left_out[f"z_{g.name}"] = extra[f"errors {g.name}"][:, 0][:, fold[seen], seen]
+            left_out[f"fold_{g.name}"] = np.broadcast_to(fold[seen], (len(extra["theta"]), seen.size))
+        lost = 1 - extra["settled"][:, 0].mean(axis=1)
+        return Answer(estimate=np.asarray(outcome.state.fit[:, 0]), left_out=left_out, facts={"failed draws": lost})
+
+
+def _targets(groups: tuple[Group, ...]) -> list[Group]:
+    return [g for g in groups if g.noise is not None and g.output]
