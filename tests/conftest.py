@@ -8,9 +8,11 @@ from helpers import decay, poisson
 
 
 @pytest.fixture(scope="session", autouse=True)
-def compiled_once(tmp_path_factory):
-    """Programs that several tests share are compiled once per session: compilation is most of the suite's time."""
-    jax.config.update("jax_compilation_cache_dir", str(tmp_path_factory.mktemp("compiled")))
+def compiled_once(tmp_path_factory, worker_id):
+    """Programs that several tests share are compiled once per session, by all workers: compilation is most of the suite's time."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if worker_id != "master" else base) / "compiled"
+    jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 

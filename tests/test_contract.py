@@ -2,6 +2,8 @@
 
 import inspect
 import json
+import threading
+from contextlib import contextmanager
 
 import jax
 import numpy as np
@@ -22,12 +24,21 @@ every_problem = pytest.mark.parametrize("name", PROBLEMS)
 
 def reduced(name: str, **more) -> fd.AbstractMethod:
     """A method with every number of steps or draws cut down."""
-    few = {p: 6 for p in inspect.signature(METHODS[name]).parameters if p.endswith(("_steps", "draws"))}
+    names = inspect.signature(METHODS[name]).parameters
+    few = {p: 6 for p in names if p.endswith("_steps")} | {p: 12 for p in names if p.endswith("draws")}
     return catalogue.method(name, **few, **more)
 
 
-def small() -> fd.Problem:
-    return fd.problem("poisson", n_f=15).replace(network=TINY)
+def small(name: str) -> fd.Problem:
+    """A problem that the method serves: conformal prediction wants measurements at many places."""
+    many = np.linspace(-0.7, 0.7, 20)
+    posed = fd.problem("poisson", n_f=15).replace(network=TINY)
+    try:
+        reduced(name).check(posed)
+    except ValueError:
+        seen = fd.Observed("u", x=many, y=np.sin(6 * many) ** 3 + 0.05 * np.cos(99 * many), noise=fd.Gaussian(sd=0.05))
+        return posed.replace(observations=[seen])
+    return posed
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +48,7 @@ def fitted():
 
     def get(name: str) -> fd.Result:
         if name not in known:
-            known[name] = fd.fit(small(), reduced(name), seed=5)
+            known[name] = fd.fit(small(name), reduced(name), seed=5)
         return known[name]
 
     return get
@@ -64,20 +75,20 @@ def test_summary_is_plain_json(name, fitted):
 
 @every_method
 def test_method_is_deterministic(name, fitted):
-    again = fd.fit(small(), reduced(name), seed=5)
+    again = fd.fit(small(name), reduced(name), seed=5)
     np.testing.assert_array_equal(again.tree["estimate"]["theta"], fitted(name).tree["estimate"]["theta"])
 
 
 @every_method
 def test_method_depends_on_its_seed(name, fitted):
-    other = fd.fit(small(), reduced(name), seed=6)
+    other = fd.fit(small(name), reduced(name), seed=6)
     assert not np.array_equal(other.tree["estimate"]["theta"], fitted(name).tree["estimate"]["theta"])
 
 
 @every_method
 def test_method_answers_a_batch_of_data_sets(name):
     with jax.enable_x64(True):
-        model = bind(small())
+        model = bind(small(name))
         data = batch(model, 3)
         method = reduced(name)
         finished = run(model, method, data, seed=0)
@@ -86,6 +97,23 @@ def test_method_answers_a_batch_of_data_sets(name):
     assert answer.estimate.shape == (3, model.size)
     assert all(leaf.shape[0] == 3 for leaf in jax.tree.leaves(answer.draws))
     assert len({row.tobytes() for row in answer.estimate}) == 3, "each data set has random numbers of its own"
+
+
+@every_method
+def test_method_goes_on_where_it_was_stopped(name, fitted, tmp_path, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr("fiducial.driver._catch_interrupt", interrupted_at_once)
+        with pytest.raises(fd.Interrupted):
+            fd.fit(small(name), reduced(name), seed=5, folder=tmp_path)
+    again = fd.fit(small(name), reduced(name), seed=5, folder=tmp_path, resume=True)
+    np.testing.assert_array_equal(again.tree["estimate"]["theta"], fitted(name).tree["estimate"]["theta"])
+
+
+@contextmanager
+def interrupted_at_once():
+    event = threading.Event()
+    event.set()
+    yield event
 
 
 @every_method

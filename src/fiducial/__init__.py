@@ -7,11 +7,18 @@ from .driver import Interrupted
 from .field import Field
 from .fit import fit
 from .method import AbstractMethod, AbstractPhase
+from .methods.bayes import Bayes
+from .methods.concrete_dropout import ConcreteDropout
+from .methods.conformal import Conformal
+from .methods.dropout import Dropout
 from .methods.efi import EFI
 from .methods.efi_direct import EFIDirect
 from .methods.efi_gn import EFIGN
 from .methods.efi_linear import EFILinear
+from .methods.ensemble import Ensemble
+from .methods.laplace import Laplace
 from .methods.pinn import PINN
+from .methods.pinn_paper import PaperPINN
 from .networks import MLP
 from .noise.correlated import Correlated
 from .noise.gaussian import Gaussian
@@ -36,16 +43,23 @@ __all__ = [
     "AbstractMethod",
     "AbstractNoise",
     "AbstractPhase",
+    "Bayes",
     "Box",
+    "ConcreteDropout",
+    "Conformal",
     "Correlated",
+    "Dropout",
     "EFIDirect",
     "EFILinear",
+    "Ensemble",
     "Field",
     "Gaussian",
     "Interrupted",
     "Interval",
+    "Laplace",
     "Observed",
     "Output",
+    "PaperPINN",
     "Point",
     "Positive",
     "Problem",

@@ -212,7 +212,7 @@ def _draws(result: "Result") -> list[Check]:
     if "R-hat" in facts:
         value = facts["R-hat"]
         checks.append(Check("R-hat", value, 1.02, value <= 1.02, value > 1.05, "the chains do not agree with each other; give more draws or moves"))
-    checks += _imputed(facts)
+    checks += [*_imputed(facts), *_borrowed(facts)]
     if "lost moves" in facts:
         value = facts["lost moves"]
         advice = "many moves of the chain found no solution, so it may not have been everywhere; give more data, or another network"
@@ -255,6 +255,25 @@ def _imputed(facts: dict[str, float]) -> list[Check]:
     for name in ("frozen response", "neck condition"):
         if name in facts:  # to know, not to judge by
             checks.append(Check(name, facts[name], None, True, False, ""))
+    return checks
+
+
+def _borrowed(facts: dict[str, float]) -> list[Check]:
+    """What is known about the methods that others use: how their chains went, and where widths do not come from the data."""
+    checks = []
+    if "divergent moves" in facts:
+        value = facts["divergent moves"]
+        advice = "the chain meets places that its steps are too long for, so it does not go everywhere; give a larger sigma_f, or more warm-up"
+        checks.append(Check("share of divergent moves", value, 0.01, value <= 0.01, value > 0.1, advice))
+        value = facts["acceptance rate"]
+        advice = "hardly any move is accepted, so the chain stands still; give shorter steps, or more warm-up"
+        checks.append(Check("acceptance rate, at least 0.3", value, None, value >= 0.3, value < 0.05, advice))
+    if "trajectory" in facts:
+        advice = "the limits are percentiles over a training trajectory, which say how much an optimiser jitters; use efi-direct"
+        checks.append(Check("limits that are intervals", None, None, False, True, advice))
+    elif "dropout rate" in facts:
+        advice = "the width of the band follows from the rate, which the data do not determine; compare with efi-direct"
+        checks.append(Check("dropout rate", facts["dropout rate"], None, False, False, advice))
     return checks
 
 

@@ -35,8 +35,8 @@ class Bayes(AbstractMethod):
         lm_steps: largest number of Levenberg-Marquardt steps of the fits.
         chains: number of chains.
         precision: ``"float64"`` or ``"float32"``, for the chains.
-        preset: ``"paper"`` for the paper's settings for a ready problem: ``hmc`` in float32 with its step sizes, priors on weights that
-            act on unscaled inputs, one chain from a random network. Give ``sigma_f`` as in its tables.
+        preset: ``"paper"`` for the paper's settings for a ready problem: ``hmc`` in float32 with its step sizes and priors on weights that
+            act on unscaled inputs. The paper does not say where its chains start; with ``start="random"`` they hardly arrive.
 
     Reference:
         Yang, Meng, Karniadakis (2021), B-PINNs, J. Comput. Phys. 425; Hoffman, Gelman (2014), The No-U-Turn sampler, JMLR 15;
@@ -98,14 +98,12 @@ class Bayes(AbstractMethod):
         # schedules run over the annealing period, a part of the burn-in
         part = max(table["annealing"] * steps / warm, 1e-6)
         rate = parse(table["learning_rate"].get(str(chosen), table["learning_rate"]["default"]))
-        first = (Adam(table["pretrain"], constant(1e-3), dtype=jnp.float32),) if table["pretrain"] else ()
+        first: tuple[AbstractPhase, ...] = (LevenbergMarquardt(self.lm_steps),) if self.start == "lm" else ()
+        if table["pretrain"]:
+            first = (Adam(table["pretrain"], constant(1e-3), dtype=jnp.float32),)
         thin = max(1, (steps - warm) // 1000)
-        annealed = early(parse(chosen), part)
-        return (
-            *first,
-            WarmUp(warm, mover, early(rate, part), annealed, prior_start=True),
-            HamiltonianDraws((steps - warm) // thin * thin, thin, mover),
-        )
+        warm_up = WarmUp(warm, mover, early(rate, part), early(parse(chosen), part), plain=True)
+        return *first, warm_up, HamiltonianDraws((steps - warm) // thin * thin, thin, mover)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         extra = outcome.extra["draw"]

@@ -70,5 +70,5 @@ class ConcreteDropout(AbstractMethod):
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         rates = np.asarray(outcome.state.rates, float).mean(axis=1)
-        facts = {f"rate of layer {i + 1}": rates[:, i] for i in range(rates.shape[1])}
+        facts = {"dropout rate": rates.max(axis=1)} | {f"rate of layer {i + 1}": rates[:, i] for i in range(rates.shape[1])}
         return Answer(estimate=np.asarray(outcome.state.theta[:, 0], float), draws=outcome.draws["draw"], facts=facts)

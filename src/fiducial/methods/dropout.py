@@ -70,7 +70,7 @@ class Dropout(AbstractMethod):
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         theta = np.asarray(outcome.state.theta[:, 0], float)
         if self.preset is None:
-            return Answer(estimate=theta, draws=outcome.draws["draw"])
+            return Answer(estimate=theta, draws=outcome.draws["draw"], facts={"dropout rate": np.full(len(theta), self.rate)})
         draws = outcome.draws["train"]
         count = jax.tree.leaves(draws)[0].shape[2]
         late = round(model.problem.paper[self.name]["burn_in"] * count)

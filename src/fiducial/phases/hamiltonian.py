@@ -89,21 +89,19 @@ class WarmUp(AbstractPhase):
         mover: how the chain moves.
         step_size: schedule of the step size; None to adapt it, and the mass.
         sigma_f: schedule of the size of the equation's errors; None for that of the posterior.
-        prior_start: where there is no phase before, start from a draw of the prior and not from a fresh network.
+        plain: where there is no phase before, start from a network that is fresh for inputs and outputs in the user's units.
     """
 
     steps: int
     mover: Mover
     step_size: Schedule | None = None
     sigma_f: Schedule | None = None
-    prior_start: bool = False
+    plain: bool = False
     name: ClassVar[str] = "warm-up"
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> HamiltonianState:
         mover, dtype = self.mover, self.mover.dtype
-        theta = (model.init(key) if previous is None else previous.theta).astype(jnp.float64)
-        if previous is None and self.prior_start:
-            theta = mover.posterior.theta(jax.random.normal(key, theta.shape, jnp.float64))
+        theta = (model.init(key) / (model.unscaled if self.plain else 1.0) if previous is None else previous.theta).astype(jnp.float64)
         weights = {name: w.astype(dtype) for name, w in self._weights(model, theta, jnp.asarray(0.0)).items()}
         q = mover.posterior.q(theta).astype(dtype)
         mass, first = jnp.ones(q.size, dtype), jnp.asarray(_FIRST_STEP if self.step_size is None else self.step_size(jnp.asarray(0.0)), dtype)
