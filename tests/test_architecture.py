@@ -15,7 +15,7 @@ ROOT = Path(fiducial.__file__).parent
 RINGS = [
     ("vocabulary", ["files", "data", "status", "schedules", "unknowns", "coordinates", "flat"]),
     ("abstractions", ["collocation", "operators", "networks", "field", "noise_model", "observed", "group", "problem", "kernel"]),
-    ("interfaces", ["scaling", "model", "method"]),
+    ("interfaces", ["start", "scaling", "model", "method"]),
     (
         "numerics",
         [

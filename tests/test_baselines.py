@@ -55,6 +55,18 @@ def test_an_unknown_size_has_the_curvature_of_its_likelihood():
     assert drawn.std() == pytest.approx(1 / np.sqrt(2 * 100), rel=4 / np.sqrt(2 * 4000) + 0.01)
 
 
+def test_priors_of_constants_and_sizes_are_those_that_were_given():
+    """Priors so narrow that the data cannot move them: the posterior is the prior, a size is given by its logarithm."""
+    given = {"k": (np.log(1.25), 1e-3), "sd_u": (np.log(0.06), 1e-3)}
+    drawn = fd.fit(decay(noise=fd.Gaussian()), fd.Laplace(priors=given, draws=2000), seed=0).draws
+    assert np.log(drawn["k"].values).mean() == pytest.approx(np.log(1.25), abs=1e-3)
+    assert np.log(drawn["k"].values).std() == pytest.approx(1e-3, rel=0.1)
+    assert np.log(drawn["sd_u"].values).mean() == pytest.approx(np.log(0.06), abs=1e-3)
+    assert np.log(drawn["sd_u"].values).std() == pytest.approx(1e-3, rel=0.1)
+    with pytest.raises(ValueError, match="no unknown called 'sd_v'; there are k, sd_u"):
+        fd.fit(decay(noise=fd.Gaussian()), fd.Laplace(priors={"sd_v": (0.0, 1.0)}), seed=0)
+
+
 def test_widths_of_a_posterior_follow_the_errors_that_the_equation_is_given():
     """Small ones give the exact width, large ones a band that is too wide: the choice is the user's, and the docs say so."""
     problem, x = poisson(), np.linspace(-0.7, 0.7, 15)

@@ -24,6 +24,7 @@ from .networks import MLP
 from .noise_model import NoiseParameters
 from .problem import Problem
 from .scaling import output_scaling, residual_scales
+from .start import build_network, start_tree
 from .unknowns import AbstractUnknown
 
 Data = dict[str, Any]
@@ -114,6 +115,17 @@ class Model:
         end = self.size - self.constant_count  # a tree is flattened by name: network, noise, unknowns
         return slice(end - count, end)
 
+    def find(self, name: str) -> tuple[slice, AbstractUnknown]:
+        """Where a parameter vector holds an unknown constant, or a noise parameter such as ``sd_u``, and what that is."""
+        noise = {f"{n}_{g}": u for g, own in sorted(self._noise_unknowns.items()) for n, u in sorted(own.items())}
+        start = self.noise_place.start
+        for own, unknown in [*noise.items(), *sorted(self.problem.unknowns.items())]:  # a tree is flattened by name
+            end = start + int(unknown.guess.size)
+            if own == name:
+                return slice(start, end), unknown
+            start = end
+        raise ValueError(f"there is no unknown called '{name}'; there are {', '.join([*self.problem.unknowns, *noise]) or 'none'}")
+
     def constants(self, columns: Float[Array, "p *columns"]) -> Float[Array, "c *columns"]:
         """The part of a parameter vector, or of columns like it, that holds the unknown constants, unconstrained."""
         return columns[self.size - self.constant_count :]
@@ -203,7 +215,7 @@ class Model:
 
     def init(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, " p"]:
         """A fresh parameter vector: a random network, unknowns at their guesses."""
-        return ravel(_tree(self.problem, self._noise_unknowns, key)).astype(dtype)
+        return ravel(start_tree(self.problem, self._noise_unknowns, key)).astype(dtype)
 
     def unknowns(self, theta: Float[Array, " p"]) -> dict[str, Array]:
         """The unknown constants in the user's units."""
@@ -355,8 +367,8 @@ def bind(problem: Problem) -> Model:
     """
     noise_unknowns = {g.name: g.noise_unknowns() for g in problem.groups if not g.exact}
     key = jax.random.key(0)
-    _, static = eqx.partition(_network(problem, key), eqx.is_inexact_array)
-    template = jax.jit(lambda key: _tree(problem, noise_unknowns, key))(key)
+    _, static = eqx.partition(build_network(problem, key), eqx.is_inexact_array)
+    template = jax.jit(lambda key: start_tree(problem, noise_unknowns, key))(key)
     box = problem.domain
     model = Model(
         problem=problem,
@@ -371,24 +383,3 @@ def bind(problem: Problem) -> Model:
     )
     model.scales.update(residual_scales(model))
     return model
-
-
-def parameter_count(problem: Problem) -> int:
-    """The length of ``theta``, found without computing."""
-    noise_unknowns = {g.name: g.noise_unknowns() for g in problem.groups if not g.exact}
-    with jax.enable_x64(True):
-        tree = eqx.filter_eval_shape(_tree, problem, noise_unknowns, jax.random.key(0))
-    return sum(leaf.size for leaf in jax.tree.leaves(tree))
-
-
-def _network(problem: Problem, key: PRNGKeyArray) -> Any:
-    return problem.recipe.build(len(problem.domain.names), len(problem.outputs), key=key)
-
-
-def _tree(problem: Problem, noise_unknowns: dict[str, dict[str, AbstractUnknown]], key: PRNGKeyArray) -> dict[str, Any]:
-    network = eqx.filter(_network(problem, key), eqx.is_inexact_array)
-    return {
-        "network": jax.tree.map(lambda v: v.astype(jnp.float64), network),
-        "unknowns": {n: u.unconstrain(jnp.asarray(u.guess)) for n, u in problem.unknowns.items()},
-        "noise": {g: {n: u.unconstrain(jnp.asarray(u.guess)) for n, u in us.items()} for g, us in noise_unknowns.items()},
-    }

@@ -4,6 +4,7 @@ An equation that holds exactly has no place in a likelihood, so it is given erro
 ``sigma_f``. That size acts as a part of the prior, and no data determine it.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import equinox as eqx
@@ -15,6 +16,8 @@ from jaxtyping import Array, Float
 from .flat import ravel
 from .model import Data, Model
 from .unknowns import Real
+
+Priors = Mapping[str, tuple[float, float]]
 
 _NOISE_SPREAD = 2.0
 """Prior standard deviation of the logarithm of an unknown size of errors, around the guess from the data."""
@@ -36,6 +39,8 @@ class Posterior(eqx.Module):
         plain: give weights that act on inputs and outputs in the user's units a standard normal prior, and unknown real constants in
             their own unit too, as published code does. Otherwise weights have it for scaled inputs and outputs, and constants are
             around their guess, as far off as it is large (a factor of e for positive ones).
+        priors: mean and standard deviation by name, for unknown constants and unknown sizes of errors (``sd_GROUP``): of a real one itself,
+            of the logarithm of a positive one.
     """
 
     model: Model = eqx.field(static=True)
@@ -44,7 +49,7 @@ class Posterior(eqx.Module):
     sigma_f: float | None
     tightness: float
 
-    def __init__(self, model: Model, sigma_f: float | None, *, tightness: float = 1.0, plain: bool = False):
+    def __init__(self, model: Model, sigma_f: float | None, *, tightness: float = 1.0, plain: bool = False, priors: Priors | None = None):
         self.model, self.sigma_f, self.tightness = model, sigma_f, tightness
         self.mean, self.sd = np.zeros(model.size), np.ones(model.size)
         noise, constants = model.noise_place, slice(model.size - model.constant_count, model.size)
@@ -59,6 +64,10 @@ class Posterior(eqx.Module):
             if unknowns:
                 self.sd[constants] = np.asarray(ravel(of_unknowns))
                 self.mean[constants] *= np.asarray(ravel(centre))
+        for name, (mean, sd) in (priors or {}).items():
+            place, unknown = model.find(name)
+            unit = unknown.scale if isinstance(unknown, Real) else 1.0
+            self.mean[place], self.sd[place] = np.ravel(mean / unit), np.ravel(sd / unit)
 
     def theta(self, q: Float[Array, " p"]) -> Float[Array, " p"]:
         """The parameters."""

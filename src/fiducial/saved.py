@@ -8,9 +8,9 @@ import numpy as np
 
 from .catalogue import problem as problem_by_name
 from .catalogue import problems
-from .model import parameter_count
 from .problem import Problem
 from .result import FORMAT, Result
+from .start import parameter_count
 
 
 def load(path: str | Path, *, problem: Problem | None = None) -> Result:

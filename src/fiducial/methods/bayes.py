@@ -11,7 +11,7 @@ from ..model import Data, Model
 from ..phases.adam import Adam
 from ..phases.hamiltonian import HamiltonianDraws, Mover, WarmUp
 from ..phases.levenberg_marquardt import LevenbergMarquardt
-from ..posterior import Posterior
+from ..posterior import Posterior, Priors
 from ..problem import Problem
 from ..schedules import constant, early, parse
 
@@ -31,6 +31,9 @@ class Bayes(AbstractMethod):
         doublings: largest number of doublings of a trajectory of ``nuts``.
         sigma_f: size of the errors that exact values are given, in their own unit; a number, or a schedule such as
             ``"exp_0.05_0.005"`` over the first half of the warm-up.
+        priors: mean and standard deviation of normal priors by name, ``{"k": (0.0, 1.0)}``, for unknown constants and unknown sizes of errors
+            (``sd_GROUP``); those of positive ones are for the logarithm. By default constants are around their guess, as far off as it is
+            large, and sizes within factors of e squared around a guess from the data.
         start: ``"lm"`` for chains that start from fits, or ``"random"``.
         lm_steps: largest number of Levenberg-Marquardt steps of the fits.
         chains: number of chains.
@@ -53,6 +56,7 @@ class Bayes(AbstractMethod):
     leapfrog: int = 30
     doublings: int = 8
     sigma_f: float | str | None = None
+    priors: Priors | None = None
     start: str = "lm"
     lm_steps: int = 1200
     chains: int = 4
@@ -83,7 +87,7 @@ class Bayes(AbstractMethod):
             return self._paper(model)
         annealed = isinstance(self.sigma_f, str)
         last = None if self.sigma_f is None else float(parse(self.sigma_f)(jnp.asarray(1.0)))
-        posterior = Posterior(model, last)
+        posterior = Posterior(model, last, priors=self.priors)
         mover = Mover(posterior, self.sampler, self.leapfrog, self.doublings, jnp.dtype(self.precision))
         falling = early(parse(self.sigma_f), 0.5) if annealed and self.sigma_f is not None else None
         first = (LevenbergMarquardt(self.lm_steps),) if self.start == "lm" else ()
@@ -93,7 +97,7 @@ class Bayes(AbstractMethod):
         table = model.problem.paper[self.name]
         chosen = table["sigma_f"] if self.sigma_f is None else self.sigma_f
         last = float(parse(chosen)(jnp.asarray(1.0)))
-        mover = Mover(Posterior(model, last, plain=True), "hmc", table["leapfrog"], self.doublings, jnp.dtype("float32"))
+        mover = Mover(Posterior(model, last, plain=True, priors=self.priors), "hmc", table["leapfrog"], self.doublings, jnp.dtype("float32"))
         steps, warm = table["steps"], round(table["burn_in"] * table["steps"])
         # schedules run over the annealing period, a part of the burn-in
         part = max(table["annealing"] * steps / warm, 1e-6)

@@ -10,7 +10,7 @@ from ..model import Data, Model
 from ..phases.laplace_draws import BLOCK, LaplaceDraws
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..phases.posterior_mode import PosteriorMode
-from ..posterior import Posterior
+from ..posterior import Posterior, Priors
 from ..problem import Problem
 
 _TIGHTNESS = 10.0
@@ -27,6 +27,9 @@ class Laplace(AbstractMethod):
         draws: number of draws.
         sigma_f: size of the errors that exact values are given, in their own unit; None for a tenth of
             that of the best data, relative to the values.
+        priors: mean and standard deviation of normal priors by name, ``{"k": (0.0, 1.0)}``, for unknown constants and unknown sizes of errors
+            (``sd_GROUP``); those of positive ones are for the logarithm. By default constants are around their guess, as far off as it is
+            large, and sizes within factors of e squared around a guess from the data.
         lm_steps: largest number of Levenberg-Marquardt steps of the fit.
         mode_steps: largest number of steps from there to the mode.
         chains: how many fits, each with its draws.
@@ -41,6 +44,7 @@ class Laplace(AbstractMethod):
 
     draws: int = 1000
     sigma_f: float | None = None
+    priors: Priors | None = None
     lm_steps: int = 1200
     mode_steps: int = 300
     chains: int = 1
@@ -57,7 +61,7 @@ class Laplace(AbstractMethod):
         require_noise(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        posterior = Posterior(model, self.sigma_f, tightness=_TIGHTNESS)
+        posterior = Posterior(model, self.sigma_f, tightness=_TIGHTNESS, priors=self.priors)
         return LevenbergMarquardt(self.lm_steps), PosteriorMode(self.mode_steps, posterior), LaplaceDraws(-(-self.draws // BLOCK), posterior)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:

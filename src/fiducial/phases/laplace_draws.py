@@ -13,6 +13,7 @@ from ..model import Data, Model
 from ..posterior import Posterior
 
 BLOCK = 50
+_NEWTON_STEPS = 10
 
 
 class LaplaceState(NamedTuple):
@@ -61,14 +62,15 @@ class LaplaceDraws(AbstractPhase):
         inverse = jnp.linalg.inv(small + jnp.eye(min(m, p)))
         gain = design.T @ inverse if m <= p else inverse @ design.T
         drawn = jnp.zeros((BLOCK, p), theta.dtype)
-        return LaplaceState(theta, design, gain, self._sizes(model, data, theta), drawn)
+        own, sizes = self._sizes(model, data, theta)
+        return LaplaceState(theta.at[model.noise_place].set(own), design, gain, sizes, drawn)
 
-    def _sizes(self, model: Model, data: Data, theta: Array) -> Array:
-        """From the second derivative of the log-likelihood with respect to the noise parameters."""
+    def _sizes(self, model: Model, data: Data, theta: Array) -> tuple[Array, Array]:
+        """The best noise parameters given the means, by Newton's steps, and a square root of their covariance."""
         place, post = model.noise_place, self.posterior
         count = place.stop - place.start
         if count == 0:
-            return jnp.zeros((0, 0))
+            return theta[place], jnp.zeros((0, 0))
         means = {g.name: model.mean(theta, g)[g.index] for g in model.groups if g.noise is not None}
 
         def cost(own: Array) -> Array:
@@ -76,8 +78,11 @@ class LaplaceDraws(AbstractPhase):
             fits = [g.noise.log_prob(means[g.name], data[g.name], g.points, noise[g.name]) for g in model.groups if g.noise is not None]
             return -ravel(fits).sum() + 0.5 * jnp.sum(((own - post.mean[place]) / post.sd[place]) ** 2)
 
-        precision = jax.hessian(cost)(theta[place])
-        return jsl.solve_triangular(jnp.linalg.cholesky(precision), jnp.eye(count), lower=True).T
+        def newton(_: Any, own: Array) -> Array:
+            return own - jnp.clip(jnp.linalg.solve(jax.hessian(cost)(own), jax.grad(cost)(own)), -1.0, 1.0)
+
+        own = jax.lax.fori_loop(0, _NEWTON_STEPS, newton, theta[place])
+        return own, jsl.solve_triangular(jnp.linalg.cholesky(jax.hessian(cost)(own)), jnp.eye(count), lower=True).T
 
     def step(self, model: Model, data: Data, state: LaplaceState, progress: Array, *, key: PRNGKeyArray) -> tuple[LaplaceState, Info]:
         m, p = state.design.shape
