@@ -12,6 +12,7 @@ from scipy.optimize import curve_fit
 import fiducial as fd
 from fiducial.problems._poisson import solution
 from fiducial.problems.poisson import poisson
+from helpers import SMALL
 
 DRAWS = 4000
 X = np.linspace(-0.7, 0.7, 15)
@@ -36,14 +37,14 @@ def field_draws(result, x):
 
 @pytest.fixture(scope="module")
 def known():
-    return fd.fit(poisson(data_seed=3), fd.EFIDirect(draws=DRAWS), seed=1)
+    return fd.fit(poisson(data_seed=3).replace(network=SMALL), fd.EFIDirect(draws=DRAWS), seed=1)
 
 
 @pytest.fixture(scope="module")
 def unknown():
     base = poisson(sd=0.1, replicates=10, data_seed=4)
     noisy = fd.Observed("u", x=np.array([-0.7, 0.7]), y=base.groups[0].y.reshape(2, 10), noise=fd.Gaussian())
-    return fd.fit(base.replace(observations=[noisy, base.observations[1]], exact=None), fd.EFIDirect(draws=DRAWS), seed=2)
+    return fd.fit(base.replace(observations=[noisy, base.observations[1]], exact=None, network=SMALL), fd.EFIDirect(draws=DRAWS), seed=2)
 
 
 def test_each_draw_is_an_exact_solution(known):
@@ -116,6 +117,7 @@ def _nist(equation, data, unknowns, start=()):
         unknowns=unknowns,
         outputs=("y",),
         observations=[fd.Observed("y", *data.T, fd.Gaussian()), *start],
+        network=SMALL,
     )
 
 
@@ -295,7 +297,7 @@ def test_noisy_physics_has_the_width_of_the_exact_answer(name):
 
 
 def test_the_inverse_problem_has_the_exact_widths():
-    problem = fd.problem("poisson-inverse")
+    problem = fd.problem("poisson-inverse").replace(network=SMALL)
     result = fd.fit(problem, fd.EFIDirect(draws=DRAWS), seed=0)
     limits = problem.exact({g.name: g.y.reshape(g.shape) for g in problem.groups}, X, 0.95)
     k = result.parameters().loc["k"]
@@ -307,8 +309,8 @@ def test_the_inverse_problem_has_the_exact_widths():
 
 
 def test_thousands_of_points_are_folded_and_thinned():
-    """4,000 points of f: the fit meets all of them, the band is that of 200."""
-    problem = poisson(data_seed=3, n_f=4000).replace(network=fd.MLP((20, 20)))
+    """2,000 points of f: the fit meets all of them, the band is that of 200."""
+    problem = poisson(data_seed=3, n_f=2000).replace(network=SMALL)
     result = fd.fit(problem, fd.EFIDirect(draws=500), seed=1)
     sd = result.band(X)["sd"].values[0]
     exact = 0.05 / np.sqrt(10) * np.sqrt((1 - SHARE) ** 2 + SHARE**2)

@@ -9,7 +9,7 @@ import pytest
 import fiducial as fd
 from fiducial import catalogue
 from fiducial.model import bind
-from helpers import decay
+from helpers import SMALL, TINY, decay
 
 # these are fitted in full by other tests
 ELSEWHERE = {"poisson", "poisson-inverse", "poisson-noisy-f", "poisson-nonlinear", "poisson-unknown-sd", "linear-regression", "montroll"}
@@ -18,12 +18,13 @@ ELSEWHERE = {"poisson", "poisson-inverse", "poisson-noisy-f", "poisson-nonlinear
 @pytest.mark.parametrize("name", sorted(set(catalogue.problems()) - ELSEWHERE))
 def test_problem_runs_through(name, tmp_path):
     problem = fd.problem(name)
+    problem = problem.replace(network=fd.MLP((8,), problem.recipe.activation))
     result = fd.fit(problem, fd.PINN(adam_steps=0, lm_steps=4), seed=1)
     assert result.status.usable
     assert np.isfinite(result.band(result.grid(5))["mean"]).all()
     assert set(json.loads(json.dumps(result.summary(), allow_nan=False))["unknowns"]) >= {n for n, u in problem.unknowns.items() if u.guess.ndim == 0}
     result.plot().savefig(tmp_path / "solution.png")
-    again = fd.load(result.save(tmp_path / "result.nc"))
+    again = fd.load(result.save(tmp_path / "result.nc"), problem=problem)
     assert again.tree.identical(result.tree)
 
 
@@ -53,7 +54,7 @@ def check_limits(found, exact, *, off, width):
 
 def test_logistic_growth_has_its_exact_intervals():
     """By importance sampling of the algebraic curve. A width of 4,000 draws has a Monte-Carlo error of 1.5 %, a limit half of that or so."""
-    problem, at = fd.problem("logistic", told=False), np.array([1.0, 3.0, 5.0])
+    problem, at = fd.problem("logistic", told=False).replace(network=SMALL), np.array([1.0, 3.0, 5.0])
     result = fd.fit(problem, fd.EFIDirect(draws=4000), seed=0)
     table, band = result.parameters(), result.band(at).sel(output="u")
     found = {**{name: tuple(table.loc[name, ["lower", "upper"]]) for name in ("r", "K", "sd_u")}, "u": (band.lower.values, band.upper.values)}
@@ -63,7 +64,7 @@ def test_logistic_growth_has_its_exact_intervals():
 
 def test_the_heat_equation_has_its_exact_interval():
     """In a plane, with points that move while the network is fitted; the width of 3,000 draws has a Monte-Carlo error of 1.8 %."""
-    problem = fd.problem("heat")
+    problem = fd.problem("heat").replace(network=SMALL)
     result = fd.fit(problem, fd.EFIDirect(draws=3000), seed=0)
     exact = problem.exact({"u": problem.groups[0].y}, result.grid(3).coordinates(), 0.95)["D"]
     check_limits(tuple(result.parameters().loc["D", ["lower", "upper"]]), exact, off=0.06, width=0.07)
@@ -84,7 +85,7 @@ def test_points_of_an_equation_move_in_a_plane_but_not_on_a_line_nor_with_values
 
 def test_nothing_left_to_decide_is_said():
     """Data whose mean is already fixed by the equation and a start say nothing; a band without width must not look like knowledge."""
-    fixed = decay(equation=lambda u, t, p: fd.derivative(u, t) + 1.3 * u(t), unknowns={}, truth=None)
+    fixed = decay(equation=lambda u, t, p: fd.derivative(u, t) + 1.3 * u(t), unknowns={}, truth=None, network=TINY)
     diagnosis = fd.fit(fixed, fd.EFIDirect(draws=50), seed=0).diagnose()
     assert diagnosis.verdict == "do not trust"
     assert any("nothing for the data to decide" in reason for reason in diagnosis.reasons)

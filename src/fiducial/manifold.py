@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from .least_squares import curvature, damped_solver, eliminate, ridge_step
 from .linearisation import RELEASE, Linearisation, exact_means, jacobians, most_directions, noisy_means
@@ -34,12 +34,30 @@ class View(NamedTuple):
     tangent: Float[Array, "k r"]
 
 
-def view_at(model: Model, fit: Float[Array, " p"], theta: Float[Array, " p"], along: Float[Array, "p r"], restore: Float[Array, "p e"]) -> View:
-    """Means at ``theta``, and the moves of a fit turned so that they keep the exact rows there."""
+def view_at(
+    model: Model,
+    fit: Float[Array, " p"],
+    theta: Float[Array, " p"],
+    along: Float[Array, "p r"],
+    restore: Float[Array, "p e"],
+    count: Int[Array, ""] | None = None,
+) -> View:
+    """Means at ``theta``, and the moves of a fit turned so that they keep the exact rows there.
+
+    With ``count`` only so many of the directions are looked at, one after the other, and the others have no moves.
+    """
     noisy, push_noisy = jax.linearize(lambda t: noisy_means(model, t, fit), theta)
     exact, push_exact = jax.linearize(lambda t: exact_means(model, t), theta)
-    moves = along - restore @ jax.vmap(push_exact, in_axes=1, out_axes=1)(along)
-    return View(noisy, exact, moves, jax.vmap(push_noisy, in_axes=1, out_axes=1)(moves.astype(theta.dtype)))
+    if count is None:
+        moves = along - restore @ jax.vmap(push_exact, in_axes=1, out_axes=1)(along)
+        return View(noisy, exact, moves, jax.vmap(push_noisy, in_axes=1, out_axes=1)(moves.astype(theta.dtype)))
+
+    def one(i: Array, found: tuple[Array, Array]) -> tuple[Array, Array]:
+        move = along[:, i] - restore @ push_exact(along[:, i])
+        return found[0].at[:, i].set(move), found[1].at[:, i].set(push_noisy(move))
+
+    moves, tangent = jax.lax.fori_loop(0, count, one, (jnp.zeros_like(along), jnp.zeros((noisy.size, along.shape[1]), noisy.dtype)))
+    return View(noisy, exact, moves, tangent)
 
 
 class Manifold:
@@ -152,7 +170,10 @@ class Manifold:
 
     def view(self, theta: Float[Array, " p"]) -> View:
         """The same, by following the fit's moves rather than from a fresh Jacobian."""
-        return view_at(self.model, self.fit.theta, theta, jnp.where(self.real, self.fit.along[:, : self.r], 0.0), self.fit.restore)
+        along = jnp.where(self.real, self.fit.along[:, : self.r], 0.0)
+        # on a line all directions at once are quicker, in a plane each is dear
+        count = jnp.sum(self.real) if len(self.model.problem.domain.names) > 1 else None
+        return view_at(self.model, self.fit.theta, theta, along, self.fit.restore, count)
 
     def sums_of_squares(self, theta: Float[Array, " p"], data: Data) -> dict[str, Array]:
         """Residual sum of squares of each noisy group, in units of the fit's errors."""
