@@ -54,7 +54,7 @@ class Bayes(AbstractMethod):
     warm_steps: int = 500
     thin: int = 1
     leapfrog: int = 30
-    doublings: int = 8
+    doublings: int = 6
     sigma_f: float | str | None = None
     priors: Priors | None = None
     start: str = "lm"
