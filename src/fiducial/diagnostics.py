@@ -20,6 +20,8 @@ _HELD_OUT = 256
 _LEAST_DRAWS = 400
 _LEAST_PAIRS = 16
 """Neighbours from which on it is looked whether their errors resemble each other."""
+_LEAST_TIGHTNESS = 5.0
+"""Errors of an exact equation that are so much smaller than those of the best data widen the band by a few per cent."""
 _FEW_DRAWS = 100
 """With fewer effective draws than this 95 % limits are guesses."""
 
@@ -268,6 +270,10 @@ def _borrowed(facts: dict[str, float]) -> list[Check]:
         value = facts["acceptance rate"]
         advice = "hardly any move is accepted, so the chain stands still; give shorter steps, or more warm-up"
         checks.append(Check("acceptance rate, at least 0.3", value, None, value >= 0.3, value < 0.05, advice))
+    if "tightness of the equation" in facts:
+        value = facts["tightness of the equation"]
+        advice = "the equation was given errors that are not small beside those of the data, and the band is wider for it; give a smaller sigma_f"
+        checks.append(Check(f"tightness of the equation, at least {_LEAST_TIGHTNESS:g}", value, None, value >= _LEAST_TIGHTNESS, False, advice))
     if "trajectory" in facts:
         advice = "the limits are percentiles over a training trajectory, which say how much an optimiser jitters; use efi-direct"
         checks.append(Check("limits that are intervals", None, None, False, True, advice))

@@ -113,13 +113,15 @@ class Bayes(AbstractMethod):
         extra = outcome.extra["draw"]
         found = [convergence(one) for one in extra["probe"]]
         best = np.argmax(np.asarray(outcome.state.density), axis=1)
+        theta = np.asarray(outcome.state.best, float)[np.arange(len(best)), best]
         return Answer(
-            estimate=np.asarray(outcome.state.best, float)[np.arange(len(best)), best],
+            estimate=theta,
             draws=outcome.draws["draw"],
             facts={
                 "effective draws": np.array([c.effective.min() for c in found]),
                 "R-hat": np.array([c.r_hat.max() for c in found]),
                 "acceptance rate": extra["accepted"].mean(axis=(1, 2)),
                 "divergent moves": extra["divergent"].mean(axis=(1, 2)),
+                **Posterior(model, None).facts(theta, outcome.state.chain.weights),
             },
         )

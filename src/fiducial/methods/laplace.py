@@ -60,10 +60,14 @@ class Laplace(AbstractMethod):
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
 
+    def _posterior(self, model: Model) -> Posterior:
+        return Posterior(model, self.sigma_f, tightness=_TIGHTNESS, priors=self.priors)
+
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        posterior = Posterior(model, self.sigma_f, tightness=_TIGHTNESS, priors=self.priors)
+        posterior = self._posterior(model)
         return LevenbergMarquardt(self.lm_steps), PosteriorMode(self.mode_steps, posterior), LaplaceDraws(-(-self.draws // BLOCK), posterior)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         draws = jax.tree.map(lambda v: v[:, :, : self.draws], outcome.draws["draw"])
-        return Answer(estimate=np.asarray(outcome.state.theta[:, 0]), draws=draws)
+        theta = np.asarray(outcome.state.theta[:, 0])
+        return Answer(estimate=theta, draws=draws, facts=self._posterior(model).facts(theta, outcome.state.weights))

@@ -23,6 +23,7 @@ class LaplaceState(NamedTuple):
         theta: the mode.
         design: Jacobian of the rows in units of the priors.
         gain: what turns errors of the rows into moves of the parameters.
+        weights: of exact groups.
         sizes: a square root of the covariance of the unknown noise parameters.
         drawn: the present draws.
     """
@@ -30,6 +31,7 @@ class LaplaceState(NamedTuple):
     theta: Float[Array, " p"]
     design: Float[Array, "m p"]
     gain: Float[Array, "p m"]
+    weights: dict[str, Array]
     sizes: Float[Array, "s s"]
     drawn: Float[Array, "block p"]
 
@@ -63,7 +65,7 @@ class LaplaceDraws(AbstractPhase):
         gain = design.T @ inverse if m <= p else inverse @ design.T
         drawn = jnp.zeros((BLOCK, p), theta.dtype)
         own, sizes = self._sizes(model, data, theta)
-        return LaplaceState(theta.at[model.noise_place].set(own), design, gain, sizes, drawn)
+        return LaplaceState(theta.at[model.noise_place].set(own), design, gain, previous.weights, sizes, drawn)
 
     def _sizes(self, model: Model, data: Data, theta: Array) -> tuple[Array, Array]:
         """The best noise parameters given the means, by Newton's steps, and a square root of their covariance."""
