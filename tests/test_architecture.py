@@ -33,6 +33,7 @@ RINGS = [
             "chain_answer",
             "dropout",
             "posterior",
+            "hamiltonian",
             "left_out",
         ],
     ),

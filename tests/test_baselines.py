@@ -29,11 +29,11 @@ def standardised(result, mean, covariance):
 
 @pytest.mark.parametrize("sampler", ["nuts", "hmc"])
 def test_chains_have_the_exact_posterior(sampler, regression):
-    """Means and covariances of 4,000 draws, worth 700 independent ones or more: four standard errors."""
+    """Means and covariances of draws worth 1,000 independent ones or more, to four standard errors: 10 % less width is 19 % less variance."""
     problem, mean, covariance, *_ = regression
-    result = fd.fit(problem, fd.Bayes(sampler=sampler, draws=1000, warm_steps=600, leapfrog=10), seed=0)
+    result = fd.fit(problem, fd.Bayes(sampler=sampler, draws=1500, warm_steps=600, leapfrog=10), seed=0)
     z, error = standardised(result, mean, covariance), 1 / np.sqrt(result.facts["effective draws"])
-    assert result.facts["effective draws"] > 700
+    assert result.facts["effective draws"] > 1000
     assert np.abs(z.mean(axis=0)).max() < 4 * error
     assert np.abs(np.cov(z.T) - np.eye(5)).max() < 4 * np.sqrt(2) * error
     assert result.facts["R-hat"] <= 1.01
@@ -87,9 +87,9 @@ def test_widths_of_a_posterior_follow_the_errors_that_the_equation_is_given():
 def test_a_bootstrap_has_the_width_of_least_squares_and_a_deep_ensemble_has_none(regression):
     problem, _, _, jacobian, residual = regression
     covariance = np.linalg.inv(jacobian.T @ jacobian)
-    z = standardised(fd.fit(problem, fd.Ensemble(draws=200), seed=0), covariance @ jacobian.T @ residual, covariance)
-    assert np.abs(z.mean(axis=0)).max() < 4 / np.sqrt(1000)
-    assert np.abs(np.cov(z.T) - np.eye(5)).max() < 4 * np.sqrt(2 / 1000)
+    z = standardised(fd.fit(problem, fd.Ensemble(draws=400), seed=0), covariance @ jacobian.T @ residual, covariance)
+    assert np.abs(z.mean(axis=0)).max() < 4 / np.sqrt(2000)
+    assert np.abs(np.cov(z.T) - np.eye(5)).max() < 4 * np.sqrt(2 / 2000)
     members = fd.fit(problem, fd.Ensemble(perturb=False, chains=3), seed=0)
     assert members.draws["theta"].shape[:2] == (3, 1)
     assert np.ptp(members.draws["theta"].values, axis=0).max() < 1e-6
@@ -148,12 +148,16 @@ def test_each_refit_leaves_its_measurement_out(regression):
     result = fd.fit(problem, fd.Conformal(), seed=0)
     x, y, left_out = problem.groups[0].points.array[:, 0], problem.groups[0].y, result.tree["left_out"]
     design = (2 * x[:, None] - 1) ** np.arange(5)
-    for i, z in enumerate(left_out["z_u"].values):
+    middle, off = np.empty(30), np.empty(30)
+    for i in range(30):
         others = np.arange(30) != i
         found = np.linalg.lstsq(design[others], y[others], rcond=None)[0]
-        assert z == pytest.approx((y[i] - design[i] @ found) / 0.1, abs=0.01)  # the accuracy of a fit
+        middle[i], off[i] = found[0], y[i] - design[i] @ found  # at x = 1/2 all powers but the first vanish
+    np.testing.assert_allclose(left_out["z_u"].values, off / 0.1, atol=0.01)  # the accuracy of a fit
     prediction = result.predict([0.5])
-    assert prediction.upper > prediction.lower
+    # of 31 values the new one is below the 30th smallest of the upper limits 30 times
+    assert prediction.upper.item() == pytest.approx(np.sort(middle + np.abs(off))[29], abs=0.002)
+    assert prediction.lower.item() == pytest.approx(np.sort(middle - np.abs(off))[0], abs=0.002)
     assert "note" not in prediction.attrs
     assert np.isnan(result.band([0.5])["lower"]).all()
     with pytest.raises(ValueError, match="at least 99 measurements"):
@@ -161,14 +165,14 @@ def test_each_refit_leaves_its_measurement_out(regression):
 
 
 def test_jackknife_covers_as_often_as_it_says():
-    """New values of a sample around its mean, 4,000 samples of 30: the coverage of exchangeable errors, to four standard errors."""
+    """New values of a sample around its mean, 16,000 samples of 30: the coverage of exchangeable errors, to four standard errors."""
     random, hits = np.random.default_rng(1), 0
-    for _ in range(4000):
+    for _ in range(16_000):
         y = random.standard_exponential(31)
         without = (y[:30].sum() - y[:30]) / 29
         lower, upper = conformal_limits(without[:, None], np.ones((30, 1)), y[:30] - without, np.arange(30), 0.9)
         hits += lower[0] <= y[30] <= upper[0]
-    assert abs(hits / 4000 - 28 / 31) < 4 * np.sqrt(0.9 * 0.1 / 4000)
+    assert abs(hits / 16_000 - 28 / 31) < 4 * np.sqrt(0.9 * 0.1 / 16_000)
 
 
 @pytest.mark.parametrize(
@@ -196,7 +200,7 @@ def test_problems_that_a_method_cannot_serve_are_told_so(problem, method, messag
         (lambda: fd.Bayes(sigma_f=-1.0), "must be positive"),
         (lambda: fd.Laplace(sigma_f=0.0), "must be positive"),
         (lambda: fd.Ensemble(chains=1, perturb=False), "at least two members"),
-        (lambda: fd.Conformal(kind="bootstrap"), "'jackknife' or 'split'"),
+        (lambda: fd.Conformal(kind="bootstrap"), "'jackknife', 'split'"),
         (lambda: fd.ConcreteDropout(length_scale=0.0), "must be positive"),
     ],
 )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from .group import Group
 from .model import Data, Model
@@ -158,6 +158,30 @@ def ridge_step(
         more = solve(0.5 * bend(move))
         trial += jnp.where(jnp.sum(more**2) < 0.25 * jnp.sum(move**2), more, 0.0)
     return Step(move, trial, predicted)
+
+
+def adapt_damping(
+    damping: Float[Array, ""], growth: Float[Array, ""], better: Bool[Array, ""], gain: Float[Array, ""], lowest: float, highest: float
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """Nielsen's rule: relax by how well the linear model predicted, tighten ever faster after failures.
+
+    Arguments:
+        damping: of the step that was tried.
+        growth: factor for it after a failure.
+        better: whether the step lowered the cost.
+        gain: by how much, over what the linear model predicted.
+        lowest: smallest damping.
+        highest: largest damping.
+
+    Returns:
+        The damping and the growth for the next step.
+
+    Example:
+        >>> [float(v) for v in adapt_damping(jnp.asarray(1.0), jnp.asarray(2.0), jnp.asarray(False), jnp.asarray(0.0), 0.0, 10.0)]
+        [2.0, 4.0]
+    """
+    relaxed = damping * jnp.maximum(1 / 3, 1 - (2 * gain - 1) ** 3)
+    return jnp.clip(jnp.where(better, relaxed, damping * growth), lowest, highest), jnp.where(better, 2.0, 2 * growth)
 
 
 def curvature(rows: Callable[[Float[Array, " p"]], Float[Array, " m"]], theta: Float[Array, " p"], along: Float[Array, " p"]) -> Float[Array, " m"]:

@@ -176,6 +176,13 @@ def require_positive(method: AbstractMethod, *settings: str) -> None:
             raise ValueError(f"{type(method).__name__}({setting}={getattr(method, setting)}): at least 1")
 
 
+def require_choice(method: AbstractMethod, **possible: tuple[Any, ...]) -> None:
+    """Raise a ``ValueError`` if a setting is none of its possible values."""
+    for setting, values in possible.items():
+        if getattr(method, setting) not in values:
+            raise ValueError(f"{type(method).__name__}({setting}={getattr(method, setting)!r}): give one of {', '.join(map(repr, values))}")
+
+
 def require_noise(method: AbstractMethod, problem: Problem) -> None:
     """Raise a ``ValueError`` if all observations are exact, so that there is nothing to draw."""
     if all(g.exact for g in problem.groups):

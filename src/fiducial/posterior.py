@@ -107,11 +107,17 @@ class Posterior(eqx.Module):
         parts = self.model.linearise(theta, data)
         return tuple(jnp.concatenate([parts[g.name][i] * weights.get(g.name, 1.0) for g in self.model.groups]) for i in (0, 1))  # type: ignore[return-value]
 
-    def facts(self, theta: np.ndarray, weights: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """For each data set how much smaller the errors of the exact values are than those of the best data, relative to the values."""
-        if not weights:
-            return {}
-        precision = np.asarray(jax.vmap(self.model.precision)(jnp.asarray(theta)))
-        return {
-            "tightness of the equation": np.min([np.asarray(w, float).reshape(len(theta), -1)[:, 0] for w in weights.values()], axis=0) / precision
-        }
+
+def tightness(model: Model, theta: np.ndarray, weights: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """A fact for each data set: how much smaller the errors of the exact values are than those of the best data, relative to the values.
+
+    Arguments:
+        model: the problem made computable.
+        theta: parameters, (data set, p).
+        weights: of the exact groups, (data set, chain) each.
+    """
+    if not weights:
+        return {}
+    precision = np.asarray(jax.vmap(model.precision)(jnp.asarray(theta)))
+    loosest = np.min([np.asarray(w, float)[:, 0] for w in weights.values()], axis=0)
+    return {"tightness of the equation": loosest / precision}

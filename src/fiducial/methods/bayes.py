@@ -6,12 +6,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..convergence import convergence
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_paper, require_positive
+from ..hamiltonian import Mover
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_choice, require_noise, require_paper, require_positive
 from ..model import Data, Model
 from ..phases.adam import Adam
-from ..phases.hamiltonian import HamiltonianDraws, Mover, WarmUp
+from ..phases.hamiltonian_draws import HamiltonianDraws
+from ..phases.hamiltonian_warm_up import WarmUp
 from ..phases.levenberg_marquardt import LevenbergMarquardt
-from ..posterior import Posterior, Priors
+from ..posterior import Posterior, Priors, tightness
 from ..problem import Problem
 from ..schedules import constant, early, parse
 
@@ -67,10 +69,7 @@ class Bayes(AbstractMethod):
 
     def __check_init__(self) -> None:
         require_positive(self, "draws", "warm_steps", "thin", "leapfrog", "doublings", "lm_steps", "chains")
-        choices = {"sampler": ("nuts", "hmc"), "start": ("lm", "random"), "precision": ("float64", "float32"), "preset": (None, "paper")}
-        for setting, possible in choices.items():
-            if getattr(self, setting) not in possible:
-                raise ValueError(f"Bayes({setting}={getattr(self, setting)!r}): give one of {', '.join(map(repr, possible))}")
+        require_choice(self, sampler=("nuts", "hmc"), start=("lm", "random"), precision=("float64", "float32"), preset=(None, "paper"))
         if self.sigma_f is not None and not float(parse(self.sigma_f)(jnp.asarray(1.0))) > 0:
             raise ValueError(f"Bayes(sigma_f={self.sigma_f!r}): a size must be positive")
 
@@ -122,6 +121,6 @@ class Bayes(AbstractMethod):
                 "R-hat": np.array([c.r_hat.max() for c in found]),
                 "acceptance rate": extra["accepted"].mean(axis=(1, 2)),
                 "divergent moves": extra["divergent"].mean(axis=(1, 2)),
-                **Posterior(model, None).facts(theta, outcome.state.chain.weights),
+                **tightness(model, theta, outcome.state.chain.weights),
             },
         )

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..dropout import require_mlp
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_paper, require_positive
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_choice, require_noise, require_paper, require_positive
 from ..model import Data, Model
 from ..phases.dropout_passes import DropoutPasses
 from ..phases.dropout_training import DropoutTraining
@@ -48,16 +48,14 @@ class ConcreteDropout(AbstractMethod):
 
     def __check_init__(self) -> None:
         require_positive(self, "draws", "train_steps", "chains")
+        require_choice(self, precision=("float32", "float64"), preset=(None, "paper"))
         if not self.length_scale > 0:
             raise ValueError(f"ConcreteDropout(length_scale={self.length_scale}): must be positive")
-        if self.preset not in (None, "paper"):
-            raise ValueError(f"ConcreteDropout(preset={self.preset!r}): give 'paper', or leave it out")
 
     def check(self, problem: Problem) -> None:
         require_mlp(self.name, problem)
+        require_noise(self, problem)
         require_paper(self, problem)
-        if all(g.exact for g in problem.groups):
-            raise ValueError(f"{self.name}: all observations are exact, so no rate is worth anything; use pinn, or name the noise")
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         steps, rate = self.train_steps, exponential(self.learning_rate, self.learning_rate / 100)

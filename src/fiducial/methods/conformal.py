@@ -9,7 +9,7 @@ from jaxtyping import Array, PRNGKeyArray
 
 from ..group import Group
 from ..left_out import LeftOut
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_positive
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_choice, require_positive
 from ..model import Data, Model
 from ..noise.gaussian import Gaussian
 from ..phases.levenberg_marquardt import LevenbergMarquardt
@@ -54,8 +54,7 @@ class Conformal(AbstractMethod):
 
     def __check_init__(self) -> None:
         require_positive(self, "lm_steps")
-        if self.kind not in ("jackknife", "split"):
-            raise ValueError(f"Conformal(kind={self.kind!r}): give 'jackknife' or 'split'")
+        require_choice(self, kind=("jackknife", "split"))
         if self.folds is not None and self.folds < 2:
             raise ValueError(f"Conformal(folds={self.folds}): at least 2")
         if self.chains != 1:

@@ -2,15 +2,14 @@
 
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ..dropout import require_mlp
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_paper, require_positive
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_choice, require_paper, require_positive
 from ..model import Data, Model
 from ..phases.dropout_passes import DropoutPasses
-from ..phases.dropout_training import DropoutTraining
+from ..phases.dropout_training import DropoutTraining, trajectory_answer
 from ..problem import Problem
 from ..schedules import exponential, parse
 
@@ -49,10 +48,9 @@ class Dropout(AbstractMethod):
 
     def __check_init__(self) -> None:
         require_positive(self, "draws", "train_steps", "chains")
+        require_choice(self, precision=("float32", "float64"), preset=(None, "paper"))
         if not 0 < self.rate < 1:
             raise ValueError(f"Dropout(rate={self.rate}): a share between 0 and 1, such as 0.05; without dropout use pinn")
-        if self.preset not in (None, "paper"):
-            raise ValueError(f"Dropout(preset={self.preset!r}): give 'paper', or leave it out")
 
     def check(self, problem: Problem) -> None:
         require_mlp(self.name, problem)
@@ -68,10 +66,7 @@ class Dropout(AbstractMethod):
         return training, DropoutPasses(self.draws, training.rates)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
+        if self.preset == "paper":
+            return trajectory_answer(outcome, model.problem.paper[self.name]["burn_in"])
         theta = np.asarray(outcome.state.theta[:, 0], float)
-        if self.preset is None:
-            return Answer(estimate=theta, draws=outcome.draws["draw"], facts={"dropout rate": np.full(len(theta), self.rate)})
-        draws = outcome.draws["train"]
-        count = jax.tree.leaves(draws)[0].shape[2]
-        late = round(model.problem.paper[self.name]["burn_in"] * count)
-        return Answer(theta, jax.tree.map(lambda v: v[:, :, late:], draws), {"trajectory": np.ones(len(theta))})
+        return Answer(estimate=theta, draws=outcome.draws["draw"], facts={"dropout rate": np.full(len(theta), self.rate)})

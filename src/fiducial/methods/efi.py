@@ -12,7 +12,7 @@ from ..kernel import AbstractKernel
 from ..kernels import known
 from ..kernels.sgld import SGLD
 from ..linearisation import Linearisation
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_paper, require_positive
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_choice, require_noise, require_paper, require_positive
 from ..model import Data, Model
 from ..networks import MLP
 from ..phases.fiducial_chain import FiducialChain
@@ -86,9 +86,7 @@ class EFI(AbstractMethod):
 
     def __check_init__(self) -> None:
         require_positive(self, "effective", "draws", "neck", "lm_steps", "chains")
-        for setting, possible in (("kernel", sorted(known())), ("precision", ["float64", "float32"]), ("preset", [None, "paper"])):
-            if getattr(self, setting) not in possible:
-                raise ValueError(f"EFI({setting}={getattr(self, setting)!r}): give one of {', '.join(map(repr, possible))}")
+        require_choice(self, kernel=tuple(sorted(known())), precision=("float64", "float32"), preset=(None, "paper"))
         if not 0 < self.learning_rate <= 1 and self.preset is None:
             raise ValueError(f"EFI(learning_rate={self.learning_rate}): a share of the way to the fit, above 0 and at most 1")
         if self.neck_sd < 0:

@@ -10,7 +10,7 @@ from ..model import Data, Model
 from ..phases.laplace_draws import BLOCK, LaplaceDraws
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..phases.posterior_mode import PosteriorMode
-from ..posterior import Posterior, Priors
+from ..posterior import Posterior, Priors, tightness
 from ..problem import Problem
 
 _TIGHTNESS = 10.0
@@ -60,14 +60,11 @@ class Laplace(AbstractMethod):
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
 
-    def _posterior(self, model: Model) -> Posterior:
-        return Posterior(model, self.sigma_f, tightness=_TIGHTNESS, priors=self.priors)
-
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        posterior = self._posterior(model)
+        posterior = Posterior(model, self.sigma_f, tightness=_TIGHTNESS, priors=self.priors)
         return LevenbergMarquardt(self.lm_steps), PosteriorMode(self.mode_steps, posterior), LaplaceDraws(-(-self.draws // BLOCK), posterior)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         draws = jax.tree.map(lambda v: v[:, :, : self.draws], outcome.draws["draw"])
         theta = np.asarray(outcome.state.theta[:, 0])
-        return Answer(estimate=theta, draws=draws, facts=self._posterior(model).facts(theta, outcome.state.weights))
+        return Answer(estimate=theta, draws=draws, facts=tightness(model, theta, outcome.state.weights))

@@ -2,13 +2,11 @@
 
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_paper, require_positive
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_choice, require_paper, require_positive
 from ..model import Data, Model
-from ..phases.dropout_training import DropoutTraining
+from ..phases.dropout_training import DropoutTraining, trajectory_answer
 from ..problem import Problem
 from ..schedules import parse
 
@@ -39,6 +37,7 @@ class PaperPINN(AbstractMethod):
     summary: ClassVar[str] = "the paper's PINN with percentiles over its training trajectory, which are not intervals; for its tables only"
 
     def __check_init__(self) -> None:
+        require_choice(self, precision=("float32", "float64"))
         require_positive(self, "chains", *(["train_steps"] if self.train_steps is not None else []))
 
     def check(self, problem: Problem) -> None:
@@ -50,6 +49,4 @@ class PaperPINN(AbstractMethod):
         return (DropoutTraining(steps, parse(table["learning_rate"]), 0.0, plain=True, trajectory=True, dtype=jnp.dtype(self.precision)),)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
-        draws, theta = outcome.draws["train"], np.asarray(outcome.state.theta[:, 0], float)
-        late = round(model.problem.paper[self.name]["burn_in"] * jax.tree.leaves(draws)[0].shape[2])
-        return Answer(theta, jax.tree.map(lambda v: v[:, :, late:], draws), {"trajectory": np.ones(len(theta))})
+        return trajectory_answer(outcome, model.problem.paper[self.name]["burn_in"])

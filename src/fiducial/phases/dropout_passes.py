@@ -1,5 +1,6 @@
 """Many passes through a trained network with units left out."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
@@ -23,11 +24,11 @@ class DropoutPasses(AbstractPhase):
 
     Arguments:
         steps: number of passes.
-        rates: the rates of the hidden layers, from the state of the training.
+        rates: makes the rates of the hidden layers of what the training learnt.
     """
 
     steps: int
-    rates: Any
+    rates: Callable[[Array], Array]
     name: ClassVar[str] = "draw"
 
     @property

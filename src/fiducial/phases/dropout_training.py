@@ -4,13 +4,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..coordinates import hand_over
 from ..dropout import divergence, hidden, kept_units, per_unit, softly_kept_units
 from ..group import Group
-from ..method import AbstractPhase, Drawn, Info
+from ..method import AbstractPhase, Answer, Drawn, Info, Outcome
 from ..model import Data, Model
 from ..schedules import Schedule
 
@@ -123,3 +124,10 @@ class DropoutTraining(AbstractPhase):
 
     def draw(self, state: TrainingState) -> Drawn | None:
         return Drawn(state.shown[None], {}) if self.trajectory else None
+
+
+def trajectory_answer(outcome: Outcome, burn_in: float) -> Answer:
+    """What was drawn along the way after a share of the steps, which the diagnosis does not take for intervals."""
+    draws, theta = outcome.draws[DropoutTraining.name], np.asarray(outcome.state.theta[:, 0], float)
+    late = round(burn_in * jax.tree.leaves(draws)[0].shape[2])
+    return Answer(theta, jax.tree.map(lambda v: v[:, :, late:], draws), {"trajectory": np.ones(len(theta))})

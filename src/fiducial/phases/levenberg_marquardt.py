@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..least_squares import curvature, fold, ridge_step, stack_linearisation, stack_rows
+from ..least_squares import adapt_damping, curvature, fold, ridge_step, stack_linearisation, stack_rows
 from ..method import AbstractPhase, Info
 from ..model import Data, Model
 
@@ -149,10 +149,8 @@ class LevenbergMarquardt(AbstractPhase):
         better = after < before  # false for a trial that is not finite
         theta = jnp.where(better, trial, state.theta)
 
-        # Nielsen's rule: relax by how well the linear model predicted, tighten ever faster after failures.
-        relaxed = state.damping * jnp.maximum(1 / 3, 1 - (2 * (before - after) / predicted - 1) ** 3)
-        damping = jnp.clip(jnp.where(better, relaxed, state.damping * state.growth), _SMALLEST_DAMPING, _LARGEST_DAMPING)
-        growth = jnp.where(better, 2.0, 2 * state.growth)
+        gain = (before - after) / predicted
+        damping, growth = adapt_damping(state.damping, state.growth, better, gain, _SMALLEST_DAMPING, _LARGEST_DAMPING)
         stuck = damping >= _LARGEST_DAMPING
 
         still = (before - after < self.tolerance * (1 + after)) & better

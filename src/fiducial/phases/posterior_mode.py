@@ -5,12 +5,14 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..least_squares import curvature, ridge_step
+from ..least_squares import adapt_damping, curvature, ridge_step
 from ..method import AbstractPhase, Info
 from ..model import Data, Model
 from ..posterior import Posterior
 
 _QUIET = 3
+"""So many steps in a row without a decrease end the phase."""
+_SMALLEST_DAMPING, _LARGEST_DAMPING = 1e-14, 1e6
 
 
 class ModeState(NamedTuple):
@@ -72,14 +74,14 @@ class PosteriorMode(AbstractPhase):
         trial = jnp.asarray(step.trial).at[model.noise_place].set(state.theta[model.noise_place])
         before, after = cost(state.theta), cost(trial)
         better = after < before
-        relaxed = state.damping * jnp.maximum(1 / 3, 1 - (2 * (before - after) / step.predicted - 1) ** 3)
-        damping = jnp.clip(jnp.where(better, relaxed, state.damping * state.growth), 1e-14, 1e6)
-        still = (better & (before - after < self.tolerance)) | (damping >= 1e6)
+        gain = (before - after) / step.predicted
+        damping, growth = adapt_damping(state.damping, state.growth, better, gain, _SMALLEST_DAMPING, _LARGEST_DAMPING)
+        still = (better & (before - after < self.tolerance)) | (damping >= _LARGEST_DAMPING)
         new = ModeState(
             jnp.where(better, trial, state.theta),
             state.weights,
             damping,
-            jnp.where(better, 2.0, 2 * state.growth),
+            growth,
             jnp.where(still, state.quiet + 1, jnp.where(better, 0, state.quiet)),
         )
         return new, {"loss": jnp.minimum(before, after), "damping": state.damping}

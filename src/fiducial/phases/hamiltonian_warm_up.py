@@ -1,82 +1,19 @@
-"""Hamiltonian Monte Carlo on a posterior: a warm-up that sets step size and mass, and draws."""
+"""The first moves of a Hamiltonian chain, which set its step size and mass."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, PRNGKeyArray
 
-from ..linearisation import probe
-from ..method import AbstractPhase, Drawn, Info
+from ..hamiltonian import HamiltonianState, Mover
+from ..method import AbstractPhase, Info
 from ..model import Data, Model
-from ..posterior import Posterior
 from ..schedules import Schedule
 
 _FIRST_STEP = 1e-2
 _TARGET = 0.8
 """Acceptance rate that step sizes are adapted to."""
-
-
-class HamiltonianState(NamedTuple):
-    """What the next step needs.
-
-    Attributes:
-        theta: the parameters.
-        chain: BlackJAX's state: the parameters in units of their priors, log-density and gradient.
-        weights: of exact groups.
-        step_size: of the integrator.
-        mass: diagonal of the inverse mass matrix.
-        adaptation: of the warm-up: dual averaging and moments.
-        accepted: acceptance rate of the last move.
-        diverged: whether it diverged.
-    """
-
-    theta: Float[Array, " p"]
-    chain: Any
-    weights: dict[str, Array]
-    step_size: Float[Array, ""]
-    mass: Float[Array, " p"]
-    adaptation: Any
-    accepted: Float[Array, ""]
-    diverged: Float[Array, ""]
-
-
-class Mover(NamedTuple):
-    """How a chain moves.
-
-    Attributes:
-        posterior: where.
-        sampler: ``"nuts"`` or ``"hmc"``.
-        leapfrog: steps of the integrator in a move of ``hmc``.
-        doublings: largest number of doublings of a trajectory of ``nuts``.
-        dtype: of the chain.
-    """
-
-    posterior: Posterior
-    sampler: str
-    leapfrog: int
-    doublings: int
-    dtype: Any
-
-    def density(self, data: Data, weights: dict[str, Array]) -> Any:
-        return lambda q: self.posterior.log_density(q, data, weights)
-
-    def begin(self, q: Array, data: Data, weights: dict[str, Array]) -> Any:
-        from blackjax.mcmc import hmc
-
-        return hmc.init(q, self.density(data, weights))
-
-    def move(self, state: HamiltonianState, data: Data, key: PRNGKeyArray) -> HamiltonianState:
-        from blackjax.mcmc import hmc, nuts
-
-        density = self.density(data, state.weights)
-        if self.sampler == "hmc":
-            chain, info = hmc.build_kernel()(key, state.chain, density, state.step_size, state.mass, self.leapfrog)
-        else:
-            chain, info = nuts.build_kernel()(key, state.chain, density, state.step_size, state.mass, self.doublings)
-        accepted = jnp.nan_to_num(info.acceptance_rate).astype(self.dtype)
-        theta = self.posterior.theta(chain.position)
-        return state._replace(theta=theta, chain=chain, accepted=accepted, diverged=info.is_divergent.astype(self.dtype))
 
 
 class WarmUp(AbstractPhase):
@@ -158,47 +95,3 @@ class WarmUp(AbstractPhase):
         mass = jnp.where(end, moments.inverse_mass_matrix, state.mass)
         adapted = jax.tree.map(lambda new, old: jnp.asarray(new, jnp.asarray(old).dtype), (sizes, moments), state.adaptation)
         return state._replace(step_size=size.astype(self.mover.dtype), mass=mass.astype(self.mover.dtype), adaptation=adapted)
-
-
-class HamiltonianDraws(AbstractPhase):
-    """Moves with everything as the warm-up left it, some of which are kept.
-
-    Arguments:
-        steps: number of moves.
-        thin: moves from one draw to the next.
-        mover: how the chain moves.
-    """
-
-    steps: int
-    thin: int
-    mover: Mover
-    name: ClassVar[str] = "draw"
-
-    @property
-    def record_every(self) -> int:
-        return self.thin
-
-    def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> "DrawState":
-        return DrawState(previous, previous.theta, probe(model, previous.theta), previous.theta, previous.chain.logdensity)
-
-    def step(self, model: Model, data: Data, state: "DrawState", progress: Array, *, key: PRNGKeyArray) -> tuple["DrawState", Info]:
-        chain = self.mover.move(state.chain, data, key)
-        step = jnp.round(progress * self.steps).astype(int)
-        shown = jax.lax.cond((step + 1) % self.thin == 0, lambda: probe(model, chain.theta), lambda: state.probe)
-        better = chain.chain.logdensity > state.density
-        best, density = (jnp.where(better, new, old) for new, old in ((chain.theta, state.best), (chain.chain.logdensity, state.density)))
-        return DrawState(chain, chain.theta, shown, best, density), {"acceptance": chain.accepted, "divergent": chain.diverged}
-
-    def draw(self, state: "DrawState") -> Drawn:
-        noisy = {"probe": state.probe, "accepted": state.chain.accepted, "divergent": state.chain.diverged}
-        return Drawn(state.theta[None], {name: v[None] for name, v in noisy.items()})
-
-
-class DrawState(NamedTuple):
-    """The chain, its parameters, what it is compared by, and the best parameters so far with their log-density."""
-
-    chain: HamiltonianState
-    theta: Float[Array, " p"]
-    probe: Float[Array, " q"]
-    best: Float[Array, " p"]
-    density: Float[Array, ""]
