@@ -60,7 +60,7 @@ class _Draw(AbstractPhase):
         sd = group.noise.sd(group.points, {})[0] / jnp.sqrt(each)
         ends = means - solution(group.sites.array[:, 0]) - self.narrow * sd * jax.random.normal(key, (2,))
         # the line through the ends in the network's own units: inputs run from -3 to 3
-        offset, scale = model._output[0][0], model._output[1][0]
+        offset, scale = model.ansatz.output[0][0], model.ansatz.output[1][0]
         left, right = (ends - offset) / scale
         theta = jnp.stack([(right - left) / 6, (left + right) / 2])
         return _State(jnp.where(y[0] > self.breaks_above, jnp.nan, theta)), {"loss": jnp.zeros(())}

@@ -55,14 +55,14 @@ def hand_over(names: tuple[str, ...], row: Float[Array, " d"]) -> Any:
     return Point(names, tuple(row[i] for i in range(len(names))))
 
 
-def as_row(names: tuple[str, ...], at: Any) -> Float[Array, " d"]:
-    """One point as a vector in the domain's order of coordinates."""
+def as_values(names: tuple[str, ...], at: Any) -> tuple[Array, ...]:
+    """The coordinates of one point in the domain's order."""
     if isinstance(at, Point):
         if at.names != names:
             raise TypeError(f"a point with coordinates {at.names} was given to a field of {names}")
-        return jnp.stack([jnp.asarray(v) for v in at.values])
+        return tuple(jnp.asarray(v) for v in at.values)
     if len(names) == 1:
-        return jnp.reshape(jnp.asarray(at), (1,))
+        return (jnp.reshape(jnp.asarray(at), ()),)
     raise TypeError(
         f"a field of {', '.join(names)} needs a point that carries them all, such as the argument `at` "
         f"of the equation or at.replace({names[0]}=...); got {at!r}"

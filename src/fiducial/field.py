@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .coordinates import as_row, hand_over
+from .coordinates import as_values, hand_over
 
 
 class Field:
@@ -22,13 +22,20 @@ class Field:
     """
 
     def __init__(self, evaluate: Callable[[Array], Array], coordinates: tuple[str, ...], outputs: tuple[str, ...]):
-        self._evaluate = evaluate
+        self._evaluate: Callable[[tuple[Array, ...]], Array] = lambda values: evaluate(jnp.stack(values))
         self.coordinates = coordinates
         self.outputs = outputs
 
+    @classmethod
+    def of_coordinates(cls, evaluate: Callable[[tuple[Array, ...]], Array], coordinates: tuple[str, ...], outputs: tuple[str, ...]) -> "Field":
+        """A field from a function of the single coordinates."""
+        field = cls(lambda row: row, coordinates, outputs)
+        field._evaluate = evaluate
+        return field
+
     def all(self, at: Any) -> Float[Array, " outputs"]:
         """The vector of all outputs, also when there is only one."""
-        return self._evaluate(as_row(self.coordinates, at))
+        return self._evaluate(as_values(self.coordinates, at))
 
     def __call__(self, at: Any) -> Array:
         value = self.all(at)
@@ -38,7 +45,7 @@ class Field:
         if name not in self.outputs:
             raise KeyError(f"no output '{name}'; the outputs are {', '.join(self.outputs)}")
         i = self.outputs.index(name)
-        return Field(lambda row: self._evaluate(row)[i : i + 1], self.coordinates, (name,))
+        return Field.of_coordinates(lambda values: self._evaluate(values)[i : i + 1], self.coordinates, (name,))
 
     def __getattr__(self, name: str) -> "Field":
         if name.startswith("_"):

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from .ansatz import Ansatz
 from .coordinates import Points, hand_over
 from .field import Field
 from .flat import ravel, unraveller
@@ -30,6 +31,8 @@ from .unknowns import AbstractUnknown
 Data = dict[str, Any]
 """Observed values by group, flat."""
 
+_SITES_ASKED = 256
+"""Sites at which a quantity is asked what it uses."""
 _FREE = 1e4
 """How far an unknown may move, in its own unconstrained units, before a ridge on the weights would notice."""
 # Inputs are scaled to [-3, 3]: a fresh network with unit-sized weights then bends over the domain.
@@ -45,6 +48,7 @@ class Model:
         problem: the problem.
         groups: its groups of observations.
         size: number of parameters in ``theta``.
+        ansatz: what a parameter vector stands for.
         scales: for each group the size of its residual for random networks, in its own unit, which
             makes residuals of any unit comparable.
         free_layers: how many of the network's last layers may move; None for all.
@@ -54,11 +58,8 @@ class Model:
     problem: Problem
     groups: tuple[Group, ...]
     size: int
+    ansatz: Ansatz
     scales: dict[str, float]
-    _static: Any
-    _unravel: Callable[[Array], Any]
-    _input: tuple[np.ndarray, np.ndarray]
-    _output: tuple[np.ndarray, np.ndarray, np.ndarray]
     _noise_unknowns: dict[str, dict[str, AbstractUnknown]]
     _traced: dict[str, Any] = dataclasses.field(default_factory=dict)
     free_layers: int | None = None
@@ -170,11 +171,11 @@ class Model:
 
     def network_weights(self, theta: Float[Array, " p"]) -> list[Array]:
         """The weight matrices of an MLP, the first layer's first."""
-        return self._parts(theta)["network"].weights
+        return self.ansatz.parts(theta)["network"].weights
 
     def scale_units(self, theta: Float[Array, " p"], units: Float[Array, " u"]) -> Float[Array, " p"]:
         """Parameters of an MLP that act as ``theta`` does with the outputs of hidden units multiplied by ``units``."""
-        parts, start, scaled = self._parts(theta), 0, []
+        parts, start, scaled = self.ansatz.parts(theta), 0, []
         for weight in parts["network"].weights[1:]:
             scaled.append(weight * units[start : start + weight.shape[1]])
             start += weight.shape[1]
@@ -197,8 +198,8 @@ class Model:
         """
 
         def factor(layer: int, layers: int, shape: tuple[int, ...]) -> np.ndarray:
-            first = 1 / self._input[1] if layer == 0 and len(shape) == 2 else 1.0
-            last = self._output[1].reshape((-1,) + (1,) * (len(shape) - 1)) if layer == layers - 1 else 1.0
+            first = 1 / self.ansatz.input[1] if layer == 0 and len(shape) == 2 else 1.0
+            last = self.ansatz.output[1].reshape((-1,) + (1,) * (len(shape) - 1)) if layer == layers - 1 else 1.0
             return np.ones(shape) * first * last
 
         return self._by_layer(factor)
@@ -207,7 +208,7 @@ class Model:
         """A number for each parameter: by layer, number of layers and shape for those of an MLP, one for all others."""
         numbers = np.ones(self.size)
         if isinstance(self.problem.recipe, MLP):
-            leaves = jax.tree.leaves(jax.eval_shape(self._unravel, jax.ShapeDtypeStruct((self.size,), jnp.float64))["network"])
+            leaves = jax.tree.leaves(jax.eval_shape(self.ansatz.unravel, jax.ShapeDtypeStruct((self.size,), jnp.float64))["network"])
             layers = len(leaves) // 2  # all matrices, then all shifts
             parts = [factor(i % layers, layers, leaf.shape).ravel() for i, leaf in enumerate(leaves)]
             numbers[: sum(part.size for part in parts)] = np.concatenate(parts)
@@ -219,17 +220,16 @@ class Model:
 
     def unknowns(self, theta: Float[Array, " p"]) -> dict[str, Array]:
         """The unknown constants in the user's units."""
-        raw = self._parts(theta)["unknowns"]
-        return {name: u.constrain(raw[name]) for name, u in self.problem.unknowns.items()}
+        return self.ansatz.unknowns(theta)
 
     def noise(self, theta: Float[Array, " p"]) -> dict[str, NoiseParameters]:
         """The unknown noise parameters of every noisy group."""
-        raw = self._parts(theta)["noise"]
+        raw = self.ansatz.parts(theta)["noise"]
         return {g: {n: u.constrain(raw[g][n]) for n, u in us.items()} for g, us in self._noise_unknowns.items()}
 
     def with_noise(self, theta: Float[Array, " p"], noise: dict[str, NoiseParameters]) -> Float[Array, " p"]:
         """The same parameters with other noise parameters."""
-        parts = self._parts(theta)
+        parts = self.ansatz.parts(theta)
         raw = {g: {n: u.unconstrain(noise[g][n]) for n, u in us.items()} for g, us in self._noise_unknowns.items()}
         return ravel({**parts, "noise": raw}).astype(theta.dtype)
 
@@ -245,53 +245,35 @@ class Model:
             theta: the parameters.
             units: factors for the outputs of an MLP's hidden units, which dropout sets to zero at random; None for ones.
         """
-        problem, names = self.problem, tuple(self.problem.outputs)
-        center, unit = (jnp.asarray(v, theta.dtype) for v in self._input)
-        offset, scale = (jnp.asarray(v, theta.dtype) for v in self._output[:2])
-        positive = self._output[2]
-
-        def evaluate(theta: Float[Array, " p"], row: Float[Array, " d"]) -> Float[Array, " outputs"]:
-            network = eqx.combine(self._parts(theta)["network"], self._static)
-            raw = network((row - center) / unit, *([] if units is None else [units]))
-            value = jnp.where(positive, scale * jax.nn.softplus(raw), offset + scale * raw)
-            if problem.constraint is None:
-                return value
-            at, p = hand_over(problem.domain.names, row), self.unknowns(theta)
-            if len(names) == 1:
-                return jnp.reshape(problem.constraint(value[0], at, p), (1,))
-            changed = problem.constraint({n: value[i] for i, n in enumerate(names)}, at, p)
-            return jnp.stack([jnp.asarray(changed[n]) for n in names])
-
-        def linear(row: Float[Array, " d"]) -> Float[Array, " outputs"]:
-            there = jnp.asarray(self.around, theta.dtype)
-            value, change = jax.jvp(lambda t: evaluate(t, row), (there,), (theta - there,))
-            return value + change
-
-        return Field((lambda row: evaluate(theta, row)) if self.around is None else linear, problem.domain.names, names)
+        return self.ansatz.field(theta, units, self.around)
 
     def evaluate(self, theta: Float[Array, " p"], points: Points) -> Float[Array, "n outputs"]:
         """All outputs at any points."""
         return points.map(self.field(theta).all, theta.dtype)
 
-    def mean(self, theta: Float[Array, " p"], group: Group, points: Points | None = None) -> Float[Array, " k"]:
-        """The group's quantity at its distinct sites, or at other points."""
+    def mean(
+        self, theta: Float[Array, " p"], group: Group, points: Points | None = None, units: Float[Array, "k u"] | None = None
+    ) -> Float[Array, " k"]:
+        """The group's quantity at its distinct sites, or at other points; ``units`` as in ``field``, one row a point."""
         sites = group.sites if points is None else points
-        return jax.vmap(self._at_one(group), (None, None, 0))(theta, self.around, jnp.asarray(sites.array, theta.dtype))
+        rows = jnp.asarray(sites.array, theta.dtype)
+        return jax.vmap(self._at_one(group), (None, None, 0, None if units is None else 0))(theta, self.around, rows, units)
 
     def mean_jacobian(self, theta: Float[Array, " p"], group: Group) -> tuple[Float[Array, " k"], Float[Array, "k p"]]:
         """The means at the sites and their gradients, by one reverse pass per point."""
         rows = jnp.asarray(group.sites.array, theta.dtype)
-        return jax.vmap(jax.value_and_grad(self._at_one(group)), (None, None, 0))(theta, self.around, rows)
+        return jax.vmap(jax.value_and_grad(self._at_one(group)), (None, None, 0, None))(theta, self.around, rows, None)
 
-    def _at_one(self, group: Group) -> Callable[[Array, Any, Array], Array]:
+    def _at_one(self, group: Group) -> Callable[[Array, Any, Array, Any], Array]:
         """The group's quantity at one point, as a function that is traced once: derivatives of networks are long programs."""
         if group.name not in self._traced:
-            bare = dataclasses.replace(self, groups=(), around=None)
+            ansatz, some = self.ansatz, np.linspace(0, len(group.sites) - 1, min(len(group.sites), _SITES_ASKED)).round().astype(int)
+            used = ansatz.used_by(group.quantity, group.sites.array[some])
 
-            def at_one(theta: Array, around: Any, row: Array) -> Array:
-                model = dataclasses.replace(bare, around=around)
-                at = hand_over(group.sites.names, row)
-                return jnp.asarray(group.quantity(model.field(theta), at, model.unknowns(theta)), theta.dtype)
+            def at_one(theta: Array, around: Any, row: Array, units: Any) -> Array:
+                local = None if around is not None else used
+                field = ansatz.field(theta, units, around) if local is None else ansatz.local_field(theta, row, local, units)
+                return jnp.asarray(group.quantity(field, hand_over(group.sites.names, row), ansatz.unknowns(theta)), theta.dtype)
 
             self._traced[group.name] = jax.jit(at_one)
         return self._traced[group.name]
@@ -353,11 +335,6 @@ class Model:
                 sizes.append(self.scales[g.name] * jnp.sqrt(jnp.mean(unit**2) * g.y.size / len(g.sites)))
         return jnp.maximum(1.0, jnp.max(jnp.stack(sizes))) if sizes else jnp.asarray(100.0)
 
-    def _parts(self, theta: Float[Array, " p"]) -> dict[str, Any]:
-        if theta.shape != (self.size,):
-            raise ValueError(f"expected {self.size} parameters, got an array of shape {theta.shape}")
-        return self._unravel(theta)
-
 
 def bind(problem: Problem) -> Model:
     """Make a problem computable, and check that it can be evaluated at its starting values.
@@ -369,17 +346,17 @@ def bind(problem: Problem) -> Model:
     key = jax.random.key(0)
     _, static = eqx.partition(build_network(problem, key), eqx.is_inexact_array)
     template = jax.jit(lambda key: start_tree(problem, noise_unknowns, key))(key)
-    box = problem.domain
-    model = Model(
+    box, size = problem.domain, sum(v.size for v in jax.tree.leaves(template))
+    ansatz = Ansatz(
         problem=problem,
-        groups=problem.groups,
-        size=sum(v.size for v in jax.tree.leaves(template)),
-        scales={},
-        _static=static,
-        _unravel=unraveller(template),
-        _input=((box.lower + box.upper) / 2, (box.upper - box.lower) / (2 * _INPUT_REACH)),
-        _output=output_scaling(problem),
-        _noise_unknowns=noise_unknowns,
+        size=size,
+        static=static,
+        unravel=unraveller(template),
+        input=((box.lower + box.upper) / 2, (box.upper - box.lower) / (2 * _INPUT_REACH)),
+        output=output_scaling(problem),
     )
+    model = Model(problem, problem.groups, size, ansatz, scales={}, _noise_unknowns=noise_unknowns)
+    for group in model.groups:
+        model._at_one(group)  # finds out what the quantity uses, which cannot be done while something else is traced
     model.scales.update(residual_scales(model))
     return model

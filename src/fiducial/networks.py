@@ -15,6 +15,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from .taylor import Coefficients, Index, compose
+
 Activation = Callable[[Array], Array]
 
 tanh: Activation = jnp.tanh
@@ -57,6 +59,21 @@ class _Layers(eqx.Module):
             if units is not None:
                 x, start = x * units[start : start + x.size], start + x.size
         return self.weights[-1] @ x + self.biases[-1]
+
+    def series(self, x: Coefficients, indices: tuple[Index, ...], units: Float[Array, " u"] | None = None) -> Coefficients:
+        """The same for a polynomial: the coefficients of the outputs."""
+        start = 0
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            x = compose(self.activation, _affine(weight, bias, x), indices)
+            if units is not None:
+                own, start = units[start : start + bias.size], start + bias.size
+                x = {index: v * own for index, v in x.items()}
+        return _affine(self.weights[-1], self.biases[-1], x)
+
+
+def _affine(weight: Array, bias: Array, x: Coefficients) -> Coefficients:
+    zero = min(x)
+    return {index: weight @ v + bias if index == zero else weight @ v for index, v in x.items()}
 
 
 class MLP(eqx.Module):

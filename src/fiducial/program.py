@@ -40,7 +40,9 @@ class Compiled:
             The shapes of the result.
         """
         begun = time.perf_counter()
-        lowered = jax.jit(self._fn).lower(*args)
+        # float32 means float32: a GPU would multiply with fewer digits, in which energies and second derivatives drown
+        with jax.default_matmul_precision("highest"):
+            lowered = jax.jit(self._fn).lower(*args)
         self._programs[_shapes(args)] = _COMPILERS.submit(lowered.compile)
         self._seconds["compile"] += time.perf_counter() - begun
         return lowered.out_info

@@ -36,12 +36,13 @@ class Bayes(AbstractMethod):
         priors: mean and standard deviation of normal priors by name, ``{"k": (0.0, 1.0)}``, for unknown constants and unknown sizes of errors
             (``sd_GROUP``); those of positive ones are for the logarithm. By default constants are around their guess, as far off as it is
             large, and sizes within factors of e squared around a guess from the data.
-        start: ``"lm"`` for chains that start from fits, or ``"random"``.
+        start: ``"lm"`` for chains that start from fits, ``"random"`` from fresh networks, ``"prior"`` from draws of the prior; by default from
+            fits, with the preset from the prior.
         lm_steps: largest number of Levenberg-Marquardt steps of the fits.
         chains: number of chains.
         precision: ``"float64"`` or ``"float32"``, for the chains.
         preset: ``"paper"`` for the paper's settings for a ready problem: ``hmc`` in float32 with its step sizes and priors on weights that
-            act on unscaled inputs. The paper does not say where its chains start; with ``start="random"`` they hardly arrive.
+            act on unscaled inputs. As in the paper's published code, chains start from the prior, where no training comes first.
 
     Reference:
         Yang, Meng, Karniadakis (2021), B-PINNs, J. Comput. Phys. 425; Hoffman, Gelman (2014), The No-U-Turn sampler, JMLR 15;
@@ -59,7 +60,7 @@ class Bayes(AbstractMethod):
     doublings: int = 6
     sigma_f: float | str | None = None
     priors: Priors | None = None
-    start: str = "lm"
+    start: str | None = None
     lm_steps: int = 1200
     chains: int = 4
     precision: str = "float64"
@@ -69,7 +70,7 @@ class Bayes(AbstractMethod):
 
     def __check_init__(self) -> None:
         require_positive(self, "draws", "warm_steps", "thin", "leapfrog", "doublings", "lm_steps", "chains")
-        require_choice(self, sampler=("nuts", "hmc"), start=("lm", "random"), precision=("float64", "float32"), preset=(None, "paper"))
+        require_choice(self, sampler=("nuts", "hmc"), start=(None, "lm", "random", "prior"), precision=("float64", "float32"), preset=(None, "paper"))
         if self.sigma_f is not None and not float(parse(self.sigma_f)(jnp.asarray(1.0))) > 0:
             raise ValueError(f"Bayes(sigma_f={self.sigma_f!r}): a size must be positive")
 
@@ -89,8 +90,12 @@ class Bayes(AbstractMethod):
         posterior = Posterior(model, last, priors=self.priors)
         mover = Mover(posterior, self.sampler, self.leapfrog, self.doublings, jnp.dtype(self.precision))
         falling = early(parse(self.sigma_f), 0.5) if annealed and self.sigma_f is not None else None
-        first = (LevenbergMarquardt(self.lm_steps),) if self.start == "lm" else ()
-        return *first, WarmUp(self.warm_steps, mover, sigma_f=falling), HamiltonianDraws(self.draws * self.thin, self.thin, mover)
+        first = self._first(self.start or "lm")
+        warm_up = WarmUp(self.warm_steps, mover, sigma_f=falling, from_prior=self.start == "prior")
+        return *first, warm_up, HamiltonianDraws(self.draws * self.thin, self.thin, mover)
+
+    def _first(self, start: str) -> tuple[AbstractPhase, ...]:
+        return (LevenbergMarquardt(self.lm_steps),) if start == "lm" else ()
 
     def _paper(self, model: Model) -> tuple[AbstractPhase, ...]:
         table = model.problem.paper[self.name]
@@ -101,11 +106,12 @@ class Bayes(AbstractMethod):
         # schedules run over the annealing period, a part of the burn-in
         part = max(table["annealing"] * steps / warm, 1e-6)
         rate = parse(table["learning_rate"].get(str(chosen), table["learning_rate"]["default"]))
-        first: tuple[AbstractPhase, ...] = (LevenbergMarquardt(self.lm_steps),) if self.start == "lm" else ()
-        if table["pretrain"]:
+        start = self.start or "prior"
+        first = self._first(start)
+        if table["pretrain"] and self.start is None:
             first = (Adam(table["pretrain"], constant(1e-3), dtype=jnp.float32),)
         thin = max(1, (steps - warm) // 1000)
-        warm_up = WarmUp(warm, mover, early(rate, part), early(parse(chosen), part), plain=True)
+        warm_up = WarmUp(warm, mover, early(rate, part), early(parse(chosen), part), from_prior=start == "prior")
         return *first, warm_up, HamiltonianDraws((steps - warm) // thin * thin, thin, mover)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:

@@ -26,8 +26,8 @@ class Dropout(AbstractMethod):
         learning_rate: Adam's step size at the start; it falls to a hundredth.
         chains: number of networks, trained from different starts.
         precision: ``"float32"`` or ``"float64"``, for the training.
-        preset: ``"paper"`` for the paper's settings for a ready problem: plain networks, a constant step size, and draws taken along
-            the second half of the training.
+        preset: ``"paper"`` for the paper's settings for a ready problem: plain networks, a constant step size, draws taken along
+            the second half of the training, and, as in its published code, no units left out in the first of several hidden layers.
 
     Reference:
         Gal, Ghahramani (2016), Dropout as a Bayesian approximation, ICML; for PINNs Zhang et al. (2019), J. Comput. Phys. 397.
@@ -59,7 +59,7 @@ class Dropout(AbstractMethod):
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         if self.preset == "paper":
             table = model.problem.paper[self.name]
-            return (DropoutTraining(table["steps"], parse(table["learning_rate"]), self.rate, plain=True, trajectory=True),)
+            return (DropoutTraining(table["steps"], parse(table["learning_rate"]), self.rate, plain=True, trajectory=True, spare_first=True),)
         training = DropoutTraining(
             self.train_steps, exponential(self.learning_rate, self.learning_rate / 100), self.rate, dtype=jnp.dtype(self.precision)
         )

@@ -8,7 +8,6 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..coordinates import hand_over
 from ..dropout import divergence, hidden, kept_units, per_unit, softly_kept_units
 from ..group import Group
 from ..method import AbstractPhase, Answer, Drawn, Info, Outcome
@@ -45,6 +44,7 @@ class DropoutTraining(AbstractPhase):
         length_scale: of the prior of the weights, for a learnt rate.
         plain: train a network that takes inputs and gives outputs in the user's units, as published code does.
         trajectory: record draws along the way.
+        spare_first: leave out nothing of the first of several hidden layers, as published code does.
         dtype: float32 is enough here.
 
     Reference:
@@ -57,6 +57,7 @@ class DropoutTraining(AbstractPhase):
     length_scale: float = 0.01
     plain: bool = False
     trajectory: bool = False
+    spare_first: bool = False
     dtype: Any = jnp.float32
     name: ClassVar[str] = "train"
 
@@ -73,7 +74,9 @@ class DropoutTraining(AbstractPhase):
     def rates(self, logits: Array) -> Array:
         """The rates of the hidden layers."""
         if self.rate is not None:
-            return jnp.full(logits.shape, self.rate, self.dtype)
+            first = np.arange(logits.size) == 0
+            spared = first & (logits.size > 1) & self.spare_first
+            return jnp.where(spared, 0.0, jnp.full(logits.shape, self.rate, self.dtype))
         return jnp.clip(jax.nn.sigmoid(logits), _SMALLEST_RATE, 0.5)
 
     def step(self, model: Model, data: Data, state: TrainingState, progress: Array, *, key: PRNGKeyArray) -> tuple[TrainingState, Info]:
@@ -86,13 +89,7 @@ class DropoutTraining(AbstractPhase):
             if self.rate == 0:
                 return model.mean(theta, group)
             choose = softly_kept_units if self.rate is None else kept_units
-            units = choose(per_unit(model, rates), (len(group.sites),), key)
-            unknowns = model.unknowns(theta)
-
-            def at_one(row: Array, own: Array) -> Array:
-                return jnp.asarray(group.quantity(model.field(theta, own), hand_over(group.sites.names, row), unknowns))
-
-            return jax.vmap(at_one)(jnp.asarray(group.sites.array, self.dtype), units)
+            return model.mean(theta, group, units=choose(per_unit(model, rates), (len(group.sites),), key))
 
         def loss(parameters: tuple[Array, Array]) -> tuple[Array, Info]:
             theta, logits = parameters

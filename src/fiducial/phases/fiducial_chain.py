@@ -149,9 +149,7 @@ class FiducialChain(AbstractPhase):
             return network, memory, moved, momentum, neck + necks.T @ necks / len(necks), sums
 
         begin = state.network, state.memory, state.z, state.momentum, jnp.zeros_like(state.neck), (zero, zero, zero)
-        # float32 means float32: a GPU would multiply with fewer digits
-        with jax.default_matmul_precision("highest"):
-            network, memory, z, momentum, neck, sums = jax.lax.fori_loop(0, self.thin, iterate, begin)
+        network, memory, z, momentum, neck, sums = jax.lax.fori_loop(0, self.thin, iterate, begin)
         rows = self._rows(model, data, z)
         theta, frozen = respond(network, rows) / units, respond(state.network, rows) / units
         drawn = Drawn(theta[None], self._extra(model, state.fit, theta, frozen, z))

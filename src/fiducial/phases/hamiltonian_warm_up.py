@@ -26,19 +26,21 @@ class WarmUp(AbstractPhase):
         mover: how the chain moves.
         step_size: schedule of the step size; None to adapt it, and the mass.
         sigma_f: schedule of the size of the equation's errors; None for that of the posterior.
-        plain: where there is no phase before, start from a network that is fresh for inputs and outputs in the user's units.
+        from_prior: where there is no phase before, start from a draw of the prior instead of a fresh network.
     """
 
     steps: int
     mover: Mover
     step_size: Schedule | None = None
     sigma_f: Schedule | None = None
-    plain: bool = False
+    from_prior: bool = False
     name: ClassVar[str] = "warm-up"
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> HamiltonianState:
         mover, dtype = self.mover, self.mover.dtype
-        theta = (model.init(key) / (model.unscaled if self.plain else 1.0) if previous is None else previous.theta).astype(jnp.float64)
+        theta = (model.init(key) if previous is None else previous.theta).astype(jnp.float64)
+        if previous is None and self.from_prior:
+            theta = mover.posterior.theta(jax.random.normal(key, theta.shape, theta.dtype))
         weights = {name: w.astype(dtype) for name, w in self._weights(model, theta, jnp.asarray(0.0)).items()}
         q = mover.posterior.q(theta).astype(dtype)
         mass, first = jnp.ones(q.size, dtype), jnp.asarray(_FIRST_STEP if self.step_size is None else self.step_size(jnp.asarray(0.0)), dtype)
