@@ -20,6 +20,7 @@ import numpy as np
 import fiducial as fd
 from fiducial.driver import Runner
 from fiducial.model import bind
+from fiducial.status import Status
 
 
 def ours(sets: int, iterations: int) -> tuple[float, float]:
@@ -31,21 +32,18 @@ def ours(sets: int, iterations: int) -> tuple[float, float]:
     with jax.enable_x64(True):
         model = bind(problem)
         runner = Runner(model, fd.EFI(preset="paper", precision="float32", chains=1))
-        marks: list[float] = []
-        names: list[str] = []
+        marks: list[tuple[float, int, int]] = []
 
         def report(progress):
-            marks.append(time.perf_counter())
-            names.append(progress.phase)
+            if progress.phase == "draw":
+                marks.append((time.perf_counter(), progress.step, progress.steps))
 
-        runner.run(data, seed=0, report=report)
-        marks.clear()
-        names.clear()
-        runner.run(data, seed=1, report=report)  # compiled by now
-    first = names.index("draw")
-    chunks = len(names) - first
-    # the first chunk of the chain follows its start; each later one is timed whole
-    return runner._seconds["compile"], (marks[-1] - marks[first]) / (chunks - 1) * chunks
+        status = runner.run(data, seed=0, report=report).outcome.status
+    if (status == Status.DIVERGED).all():
+        raise RuntimeError("all chains diverged, so that most iterations were left out")
+    # all is compiled before the first chunk of the chain, which follows its start; later ones are timed
+    (begun, before, steps), (ended, after, _) = marks[0], marks[-1]
+    return runner._seconds["compile"], (ended - begun) * steps / (after - before)
 
 
 def floor(repeats: int = 1000) -> float:

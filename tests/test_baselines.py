@@ -8,6 +8,7 @@ import fiducial as fd
 from fiducial.conformal import conformal_limits
 from fiducial.dropout import divergence, kept_units, softly_kept_units
 from fiducial.model import bind
+from fiducial.phases.dropout_training import DropoutTraining
 from helpers import TINY, decay, poisson
 
 
@@ -224,3 +225,21 @@ def test_the_papers_settings_can_be_read(name, method):
         phases = fd.method(method, **settings).phases(bind(fd.problem(name)))
     steps = sum(p.steps for p in phases if p.name in ("train", "warm-up") or (p.name == "draw" and method == "bayes"))
     assert steps == pytest.approx(fd.problem(name).paper[method]["steps"], rel=0.01)
+
+
+def test_the_papers_dropout_spares_the_first_of_several_layers():
+    training = DropoutTraining(10, 1e-3, 0.2, spare_first=True)
+    assert training.rates(np.zeros(2)).tolist() == pytest.approx([0.0, 0.2])
+    assert training.rates(np.zeros(1)).tolist() == pytest.approx([0.2])
+
+
+def test_the_papers_chains_start_from_the_prior():
+    """Weights that act on unscaled inputs are standard normal."""
+    problem = fd.problem("poisson")
+    with jax.enable_x64(True):
+        model = bind(problem)
+        phase, *_ = fd.Bayes(preset="paper").phases(model)
+        state = phase.init(model, model.data, None, key=jax.random.key(0))
+        weights = np.asarray(state.theta * model.unscaled)
+    assert abs(weights.mean()) < 4 / np.sqrt(weights.size)
+    assert abs(weights.var() - 1) < 4 * np.sqrt(2 / weights.size)

@@ -215,7 +215,7 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
     slopes = update.slopes(energy, answer(network, necks), z, data, key=keys[0])
     through = pull(network.out @ slopes.theta / 20 + scatter_slope(network, necks, terms.together))[1]
     np.testing.assert_allclose(slopes.z + through, by_z, rtol=1e-8)
-    now = Now(answer(network, necks), slopes, necks, lambda c: pull(c)[0], rows, z, jnp.asarray(0.05))
+    now = Now(answer(network, necks), slopes, necks, lambda c: pull(c)[0], rows, z, update.plan(jnp.asarray(0.05)))
     moved, _, _ = update.step(network, update.init(network), energy, None, data, now)
     # the prior N(0, 100) adds a hundredth of each weight
     for before, after, slope in zip(*map(jax.tree.leaves, (network, moved, by_network)), strict=True):

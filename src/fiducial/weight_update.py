@@ -46,7 +46,7 @@ class Now(NamedTuple):
         pull: from a cotangent of the neck to those of the encoder's weights.
         rows: what the encoder is given for the errors after the kernel's step.
         z: these errors.
-        progress: from 0 to 1.
+        plan: what the update planned for it.
     """
 
     theta: Float[Array, " p"]
@@ -55,7 +55,7 @@ class Now(NamedTuple):
     pull: Callable[[Array], Any]
     rows: Float[Array, "n i"]
     z: Float[Array, " n"]
-    progress: Float[Array, ""]
+    plan: Any
 
 
 class AbstractUpdate(eqx.Module):
@@ -71,6 +71,11 @@ class AbstractUpdate(eqx.Module):
     @abc.abstractmethod
     def init(self, network: HyperNetwork) -> Any:
         """What to carry at the start."""
+
+    def plan(self, progress: Float[Array, ""]) -> Any:
+        """What the step at a progress from 0 to 1 needs of it; nothing by default."""
+        del progress
+        return ()
 
     @abc.abstractmethod
     def slopes(self, energy: Energy, theta: Float[Array, " p"], z: Float[Array, " n"], data: Data, *, key: PRNGKeyArray) -> Slopes:
@@ -137,6 +142,9 @@ class Descend(AbstractUpdate):
     def init(self, network: HyperNetwork) -> Any:
         return jax.tree.map(jnp.zeros_like, network)
 
+    def plan(self, progress: Float[Array, ""]) -> Any:
+        return self.momentum(progress), self.rate(progress)
+
     def slopes(self, energy: Energy, theta: Float[Array, " p"], z: Float[Array, " n"], data: Data, *, key: PRNGKeyArray) -> Slopes:
         def total(theta: Array, z: Array) -> tuple[Array, Seen]:
             (fit, seen), (more, slip) = energy.of_data(theta, z, data), energy.of_exact(theta, data)
@@ -148,14 +156,16 @@ class Descend(AbstractUpdate):
             drawn = jax.random.permutation(key, z.size) < self.batch
             counted = jnp.where(drawn, z.size / self.batch, 0.0) - 1
             for_weights = by_theta + jax.grad(lambda t: energy.of_data(t, z, data, counted.astype(z.dtype))[0])(theta)
-        return Slopes(by_theta, for_weights * jnp.asarray(energy.model.moves, theta.dtype), by_z, seen)
+        if energy.model.free_layers is not None:
+            for_weights = for_weights * jnp.asarray(energy.model.moves, theta.dtype)
+        return Slopes(by_theta, for_weights, by_z, seen)
 
     def step(self, network: HyperNetwork, memory: Any, energy: Energy, at: Tracker, data: Data, now: Now) -> tuple[HyperNetwork, Any, Array]:
         mean, apart = jnp.mean(now.neck, axis=0), spread(now.neck)
         pull = network.out @ now.slopes.for_weights / len(now.neck) + scatter_slope(network, now.neck, energy.terms.together)
         out = jnp.outer(mean, now.slopes.for_weights) + 2 * energy.terms.together * apart @ network.out
         slopes = HyperNetwork(now.pull(pull), out, now.slopes.for_weights)
-        kept, rate = (jnp.asarray(s(now.progress), apart.dtype) for s in (self.momentum, self.rate))
+        kept, rate = now.plan
         memory = jax.tree.map(lambda v, g, w: kept * v + g + w / _PRIOR_VARIANCE, memory, slopes, network)
         return jax.tree.map(lambda w, v: w - rate * v, network, memory), memory, jnp.zeros((), apart.dtype)
 

@@ -35,7 +35,7 @@ class TrainingState(NamedTuple):
 
 
 class DropoutTraining(AbstractPhase):
-    """Minimise the mean squared residuals of all groups, every point with units of its own left out.
+    """Minimise the mean squared residuals of all groups, every observation with units of its own left out.
 
     Arguments:
         steps: number of steps.
@@ -87,15 +87,15 @@ class DropoutTraining(AbstractPhase):
 
         def means(theta: Array, rates: Array, group: Group, key: PRNGKeyArray) -> Array:
             if self.rate == 0:
-                return model.mean(theta, group)
+                return model.mean(theta, group)[group.index]
             choose = softly_kept_units if self.rate is None else kept_units
-            return model.mean(theta, group, units=choose(per_unit(model, rates), (len(group.sites),), key))
+            return model.mean(theta, group, group.points, choose(per_unit(model, rates), (len(group.points),), key))
 
         def loss(parameters: tuple[Array, Array]) -> tuple[Array, Info]:
             theta, logits = parameters
             rates, terms = self.rates(logits), {}
             for i, g in enumerate(model.groups):
-                residual = means(theta, rates, g, jax.random.fold_in(key, i))[g.index] - data[g.name]
+                residual = means(theta, rates, g, jax.random.fold_in(key, i)) - data[g.name]
                 terms[g.name] = jnp.mean((residual / size[g.name]) ** 2)
             total = jnp.sum(jnp.stack(list(terms.values())))
             if self.rate is None:

@@ -128,11 +128,17 @@ class FiducialChain(AbstractPhase):
 
         at = turn(model, state.fit.theta, state.theta, state.tracker)
 
+        def ahead(now: Array) -> Any:
+            followed = self.terms(model, state.fit, now), self.size(model, state.fit, now), self.update.plan(now)
+            return jax.tree.map(lambda v: jnp.asarray(v, self.dtype), followed)
+
+        # all schedules at once: one by one they would be programs of their own in every iteration
+        planned = jax.vmap(ahead)(progress + jnp.arange(self.thin) / (self.thin * self.steps))
+
         def iterate(i: Array, carry: Any) -> Any:
             network, memory, z, momentum, neck, sums = carry
             own = jax.random.fold_in(key, i)
-            now = progress + i / (self.thin * self.steps)
-            terms = jax.tree.map(lambda v: jnp.asarray(v, self.dtype), self.terms(model, state.fit, now))
+            terms, size, plan = jax.tree.map(lambda v: v[i], planned)
             energy = Energy(model, state.fit, terms)
             necks, pull = jax.vjp(lambda encoder, z: self._neck(encoder, self._rows(model, data, z), own), network.encoder, z)
             theta = answer(network, necks) / units
@@ -141,9 +147,8 @@ class FiducialChain(AbstractPhase):
             force = -slopes.z - z
             if not self.update.keeps_up:
                 force -= pull(network.out @ slopes.theta / len(necks) + scatter_slope(network, necks, terms.together))[1]
-            size = jnp.asarray(self.size(model, state.fit, now), self.dtype)
             moved, momentum = self.kernel.step(z, momentum, force, size, key=jax.random.fold_in(own, 1))
-            view = Now(theta, slopes, necks, lambda c: pull(c)[0], self._rows(model, data, moved), moved, now)
+            view = Now(theta, slopes, necks, lambda c: pull(c)[0], self._rows(model, data, moved), moved, plan)
             network, memory, lag = self.update.step(network, memory, energy, at, data, view)
             sums = jax.tree.map(jnp.add, sums, (slopes.seen.data_energy, slopes.seen.exact_energy, lag))
             return network, memory, moved, momentum, neck + necks.T @ necks / len(necks), sums
