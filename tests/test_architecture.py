@@ -39,7 +39,10 @@ RINGS = [
     ),
     ("driver", ["checkpoint", "program", "driver"]),
     ("catalogues", ["noise.*", "kernels.*", "methods.*", "problems.*"]),
-    ("after a run", ["catalogue", "progress", "result", "saved", "conformal", "diagnostics", "summary", "plots", "arviz_bridge", "fit"]),
+    (
+        "after a run",
+        ["catalogue", "progress", "result", "saved", "conformal", "diagnostics", "summary", "panels", "slices", "plots", "arviz_bridge", "fit"],
+    ),
     ("scale", ["simulate", "measures", "shards", "study", "study_table", "study_plots"]),
     ("command", ["cli", "__main__"]),
 ]
