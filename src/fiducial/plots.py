@@ -7,12 +7,15 @@ import jax
 import numpy as np
 
 from .collocation import grid
+from .constants import constants, pairs
 from .coordinates import Points
 from .panels import BLUE, draw_data, draw_line, label, lines
 from .slices import Cuts, cuts, draw_slices
 
 if TYPE_CHECKING:
     from .result import Result
+
+_MOST_CONSTANTS = 6
 
 
 def plot(result: "Result", level: float = 0.95, slices: Mapping[str, Sequence[float]] | None = None) -> Any:
@@ -103,6 +106,46 @@ def _map(result: "Result", axis: Any, name: str, a: np.ndarray, b: np.ndarray, v
             axis.plot(x, y, ls="none", marker="s" if g.exact else "o", ms=2.5, color="white", mec="black", mew=0.4)
     first, second = result.problem.domain.names[:2]
     axis.set(xlabel=label(result, first), ylabel=label(result, second))
+
+
+def plot_constants(result: "Result") -> Any:
+    """The draws of the unknown constants against each other, and a histogram of each; logarithmic where a positive one spans a factor of ten.
+
+    Of more than six those that are correlated most.
+    """
+    found = constants(result)
+    every = pairs(found) if found is not None else []
+    if found is None or not every:
+        raise ValueError("plot_constants: a result with draws of two unknown constants or more is needed; use plot")
+    shown = sorted(list(dict.fromkeys(i for p in every for i in (p.first, p.second)))[:_MOST_CONSTANTS])
+    correlation = {(p.first, p.second): p.correlation for p in every}
+    span = [np.quantile(found.values[:, i], [0.025, 0.975]) for i in range(len(found.labels))]
+    scales = ["log" if positive and high > 10 * low else "linear" for positive, (low, high) in zip(found.positive, span, strict=True)]
+    truth = result.parameters()["truth"]
+    n = len(shown)
+    figure = _new_figure(0.8 * n, 0.5 * n)
+    axes = figure.subplots(n, n, squeeze=False)
+    for a, i in enumerate(shown):
+        for b, j in enumerate(shown):
+            axis, y, x = axes[a, b], found.labels[i], found.labels[j]
+            if b > a:
+                axis.set_axis_off()
+                continue
+            axis.set_xscale(scales[j])
+            if a == b:
+                values = found.values[:, i]
+                edges = np.geomspace if scales[i] == "log" else np.linspace
+                axis.hist(values, bins=edges(values.min(), values.max(), 31), color=BLUE, alpha=0.6)
+                axis.set_yticks([])
+            else:
+                axis.set_yscale(scales[i])
+                axis.plot(found.values[:, j], found.values[:, i], ls="none", marker=".", ms=3, color=BLUE, alpha=0.4)
+                axis.set_title(f"correlation {correlation[j, i]:.3f}", fontsize=8)
+                if np.isfinite(truth[y]) and np.isfinite(truth[x]):
+                    axis.plot(truth[x], truth[y], ls="none", marker="x", ms=8, color="black")
+            axis.set(xlabel=label(result, x) if a == n - 1 else "", ylabel=label(result, y) if b == 0 and a else "")
+    figure.suptitle(_title(result), fontsize=10)
+    return figure
 
 
 def plot_errors(result: "Result") -> Any:

@@ -316,6 +316,12 @@ class Result:
 
         return plot(self, level, slices)
 
+    def plot_constants(self) -> Any:
+        """A Matplotlib figure of the draws of the unknown constants against each other."""
+        from .plots import plot_constants
+
+        return plot_constants(self)
+
     def to_arviz(self) -> Any:
         """The draws in ArviZ's form, for its diagnostics and plots."""
         from .arviz_bridge import to_arviz
