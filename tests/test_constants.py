@@ -40,11 +40,14 @@ def test_constants_that_stand_still_are_no_pair():
     assert pairs(drawn(np.column_stack([b, np.ones(50)]), (False, True))) == []
 
 
-def test_hardly_known_means_an_interval_wider_than_the_mean():
+def test_hardly_known_means_an_interval_wider_than_the_median():
     z = np.random.default_rng(0).standard_normal(20_000)
-    # widths 3.92 sd: 0.9 and 1.1 of the mean
+    # widths 3.92 sd: 0.9 and 1.1 of the median
     known = hardly_known(drawn(np.column_stack([1 + 0.9 / 3.92 * z, 1 + 1.1 / 3.92 * z]), (False, False)))
     assert known.tolist() == [False, True]
+    # one draw far out has no say
+    far = np.append(np.exp(z), 1e9)
+    assert hardly_known(drawn(far[:, None], (True,))).all()
 
 
 def unclear(spread: float) -> fd.Result:

@@ -82,9 +82,9 @@ def pairs(found: Constants) -> list[Pair]:
 
 
 def hardly_known(found: Constants) -> np.ndarray:
-    """Which constants have a 95 % interval that is wider than their mean is large."""
-    lower, upper = np.quantile(found.values, [0.025, 0.975], axis=0, method="weibull")
-    return upper - lower > np.abs(found.values.mean(axis=0))
+    """Which constants have a 95 % interval that is wider than their median is large; a mean need not exist."""
+    lower, middle, upper = np.quantile(found.values, [0.025, 0.5, 0.975], axis=0, method="weibull")
+    return upper - lower > np.abs(middle)
 
 
 def describe(found: Constants, pair: Pair) -> str:
