@@ -205,41 +205,37 @@ class Manifold:
         return 0.5 * eliminate(gram, gram[:, :0])[1] - _solve(turn, turn[:, :0])[1] - size - fit
 
 
+class _Way(NamedTuple):
+    """How far a search has come; the costs are those of the last steps, the latest first."""
+
+    theta: Float[Array, " p"]
+    residual: Float[Array, " m"]
+    damping: Float[Array, ""]
+    growth: Float[Array, ""]
+    costs: Float[Array, " window"]
+    taken: Int[Array, ""]
+
+
 def _approach(rows: Callable[[Array], Array], slope: Callable[[Array], Array], theta: Array, *, steps: int, close: float) -> Array:
     """Levenberg-Marquardt until all rows together are no larger than ``close``, or a number of steps has hardly made them smaller."""
 
-    class Way(NamedTuple):
-        theta: Array
-        residual: Array
-        damping: Array
-        growth: Array
-        costs: Array  # of the last steps, the latest first
-        taken: Array
-
-    def step(way: Way) -> Way:
-        jacobian, none = slope(way.theta), jnp.asarray(0.0)
-        _, trial, predicted = ridge_step(
-            way.residual,
-            jacobian,
-            way.theta,
-            damping=way.damping,
-            ridge=none,
-            gone=jnp.zeros_like(way.theta),
-            bend=lambda move: curvature(rows, way.theta, move),
-        )
+    def step(way: _Way) -> _Way:
+        # the bend of the model would save one step in ten, and take longer to compile
+        none, zero = jnp.asarray(0.0), jnp.zeros_like(way.theta)
+        _, trial, predicted = ridge_step(way.residual, slope(way.theta), way.theta, damping=way.damping, ridge=none, gone=zero, bend=None)
         residual = rows(trial)
         cost = jnp.sum(residual**2)
         better = cost < way.costs[0]
         damping, growth = adapt_damping(way.damping, way.growth, better, (way.costs[0] - cost) / predicted, _LEAST_DAMPING, _MOST_DAMPING)
         costs = jnp.concatenate([jnp.where(better, cost, way.costs[0])[None], way.costs[:-1]])
-        return Way(jnp.where(better, trial, way.theta), jnp.where(better, residual, way.residual), damping, growth, costs, way.taken + 1)
+        return _Way(jnp.where(better, trial, way.theta), jnp.where(better, residual, way.residual), damping, growth, costs, way.taken + 1)
 
-    def open_end(way: Way) -> Array:
+    def open_end(way: _Way) -> Array:
         return (way.costs[0] > close**2) & (way.costs[0] < (1 - _LEAST_GAIN) * way.costs[-1]) & (way.taken < steps)
 
     residual = rows(theta)
     never = jnp.full(_WINDOW, jnp.finfo(jnp.float64).max)
-    start = Way(theta, residual, jnp.asarray(1e-4), jnp.asarray(2.0), never.at[0].set(jnp.sum(residual**2)), jnp.asarray(0))
+    start = _Way(theta, residual, jnp.asarray(1e-4), jnp.asarray(2.0), never.at[0].set(jnp.sum(residual**2)), jnp.asarray(0))
     return jax.lax.while_loop(open_end, step, start).theta
 
 
