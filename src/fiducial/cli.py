@@ -293,7 +293,8 @@ def _folder(out: Path | None, default: str, resume: bool, begun: str = "checkpoi
 
 
 def _write(result: Result, folder: Path, level: float) -> None:
-    from .plots import plot, plot_errors, plot_trace
+    from .constants import constants, pairs
+    from .plots import plot, plot_constants, plot_errors, plot_trace
 
     (folder / "result.nc").unlink(missing_ok=True)  # of this run, stopped while it was writing
     result.save(folder / "result.nc")
@@ -301,6 +302,9 @@ def _write(result: Result, folder: Path, level: float) -> None:
     plot_trace(result).savefig(folder / "trace.png", dpi=110)
     if "errors" in result.tree.children:
         plot_errors(result).savefig(folder / "errors.png", dpi=110)
+    drawn = constants(result)
+    if drawn is not None and pairs(drawn):
+        plot_constants(result).savefig(folder / "constants.png", dpi=110)
     write_text(folder / "summary.json", json.dumps(result.summary(level), indent=2, allow_nan=False) + "\n")
 
 

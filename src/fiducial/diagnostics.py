@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from .collocation import sobol
+from .constants import TOGETHER, constants, describe, hardly_known, pairs
 from .coordinates import Box, Points
 from .group import Group
 from .status import Status
@@ -200,7 +201,10 @@ def _draws(result: "Result") -> list[Check]:
     checks = []
     if "failed draws" in facts:
         value = facts["failed draws"]
-        advice = "too many draws have no solution, so the tails are cut: the model cannot explain what the errors ask for; give more data"
+        advice = (
+            "too many draws have no solution, so the tails are cut: the model cannot explain what the errors ask for, "
+            "or a constant would have to leave its range (a positive one pass zero); fix a constant, or give more data"
+        )
         checks.append(Check("share of draws that failed", value, 0.02, value <= 0.02, True, advice))
     if "inexact draws" in facts:
         value = facts["inexact draws"]
@@ -297,30 +301,28 @@ def _linear(result: "Result", value: float) -> Check:
 
 def _identifiable(result: "Result") -> list[Check]:
     """The data inform every unknown, and tell them apart."""
-    draws = result.draws
-    names = list(result.problem.unknowns)
-    if draws is None or not names:
+    found = constants(result)
+    if found is None:
         return []
-    columns, labels = [], []
-    for name in names:
-        unknown, values = result.problem.unknowns[name], draws[name].values
-        flat = values.reshape(values.shape[0] * values.shape[1], -1)
-        columns.append(np.log(flat) if unknown.kind == "positive" else flat)
-        labels += [name] * flat.shape[1]
-    table = np.concatenate(columns, axis=1)
-    spread = table.std(axis=0) / np.maximum(np.abs(table).max(axis=0), 1e-300)
-    still = [label for label, s in zip(labels, spread, strict=True) if not s > 1e-9]
-    if still:
-        advice = f"the data say nothing about {', '.join(dict.fromkeys(still))}, so its interval is empty; fix it, or measure something it changes"
-        return [Check("unknowns that the data do not inform", float(len(still)), 0.0, False, True, advice)]
-    if table.shape[1] < 2:
+    if found.still.any():
+        still = dict.fromkeys(n for n, s in zip(found.names, found.still, strict=True) if s)
+        advice = f"the data say nothing about {', '.join(still)}, so its interval is empty; fix it, or measure something it changes"
+        return [Check("unknowns that the data do not inform", float(found.still.sum()), 0.0, False, True, advice)]
+    every = pairs(found)
+    if not every:
         return []
-    correlation = np.corrcoef(table.T)
-    values, vectors = np.linalg.eigh(correlation)
+    values, vectors = np.linalg.eigh(np.corrcoef(found.scaled.T))
     condition = float(values[-1] / max(values[0], 1e-300))
-    sloppy = ", ".join(f"{v:+.2f} {label}" for label, v in zip(labels, vectors[:, 0], strict=True) if abs(v) > 0.1)
+    sloppy = ", ".join(f"{v:+.2f} {label}" for label, v in zip(found.names, vectors[:, 0], strict=True) if abs(v) > 0.1)
     advice = f"the data hardly tell the unknowns apart: the combination ({sloppy}) is poorly known; fix one of them, or measure where they differ"
-    return [Check("condition of the unknowns' correlation", condition, 1e4, condition <= 1e4, False, advice)]
+    checks = [Check("condition of the unknowns' correlation", condition, 1e4, condition <= 1e4, False, advice)]
+    # constants that are well known, each by itself, may well depend on each other
+    vague = hardly_known(found)
+    doubtful = [p for p in every if vague[p.first] and vague[p.second]]
+    value = abs(doubtful[0].correlation) if doubtful else 0.0
+    tied = "; ".join(describe(found, p) for p in doubtful if abs(p.correlation) > TOGETHER)
+    advice = f"{tied}: the data tell one from the other, and hardly either by itself; fix one of them, or measure what only one of them changes"
+    return [*checks, Check("correlation of hardly known unknowns", value, TOGETHER, value <= TOGETHER, False, advice)]
 
 
 def _interval(result: "Result") -> Check:

@@ -40,7 +40,7 @@ def direct_answer(model: Model, outcome: Outcome, draws: int) -> Answer:
             "effective parameters": parameters,
             "effective draws": np.array([sum(c.effective for c in one) for one in chosen]),
             "failed draws": failed.mean(axis=(1, 2)),
-            "inexact draws": (extra["miss"] > LARGEST_MISS).mean(axis=(1, 2)),
+            "inexact draws": ((extra["miss"] > LARGEST_MISS) & ~failed).mean(axis=(1, 2)),
             "weighted": parameters <= most_directions(model) + 0.5,
             "width change at less damping": trace["sensitivity"][:, 0, -1],
             "difference from efi-linear": np.array([_difference(model, extra["probe"][i], extra["linear_probe"][i], chosen[i]) for i in range(sets)]),

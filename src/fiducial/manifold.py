@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from .least_squares import curvature, damped_solver, eliminate, ridge_step
+from .least_squares import adapt_damping, curvature, damped_solver, eliminate, ridge_step
 from .linearisation import RELEASE, Linearisation, exact_means, jacobians, most_directions, noisy_means
 from .model import Data, Model
 
@@ -22,7 +22,9 @@ MOST_POINTS = 1000
 """The equation is asked at no more points than this while drawing; the fit has met all of them."""
 _CLOSE = 1e-3
 """A solution this near its goal, in standard errors, needs no further step."""
-_LEAST_DAMPING = 1e-12
+_LEAST_DAMPING, _MOST_DAMPING = 1e-12, 1e6
+_WINDOW, _LEAST_GAIN = 6, 0.1
+"""A far goal is given up when five steps together bring the sum of squares down by less than a tenth."""
 
 
 class View(NamedTuple):
@@ -124,9 +126,13 @@ class Manifold:
         return theta
 
     def rescue(self, theta: Float[Array, " p"], miss: Float[Array, ""], goal: Float[Array, " k"], *, steps: int) -> Float[Array, " p"]:
-        """The same as ``reach`` for a far goal, from where that failed, with a Jacobian of its own in each step, which is dear."""
+        """The same as ``reach`` for a far goal, from where that failed, with a Jacobian of its own in each step, which is dear.
+
+        Where there is no solution, the way ends as soon as it hardly leads any closer.
+        """
         model, fit = self.model, self.fit
-        heavy = model.precision(fit.theta)
+        # exact rows count as they do in the distance: one by one they would make the valley to follow needlessly narrow
+        heavy = model.precision(fit.theta) / jnp.sqrt(max(1, fit.exact.size))
 
         def rows(theta: Array) -> Array:
             short = jnp.where(self.informed, goal - self.coordinates(noisy_means(model, theta, fit.theta)), 0.0)
@@ -137,8 +143,7 @@ class Manifold:
             return jnp.concatenate([jnp.where(self.informed[:, None], fit.basis.T @ noisy, 0.0), heavy * exact])
 
         start = jnp.where(miss < jnp.max(jnp.abs(goal)), theta, fit.theta)
-        none = jnp.asarray(0.0)
-        return _climb(rows, slope, start, ridge=none, origin=start, steps=steps, close=10 * _CLOSE, accelerate=False)[0]
+        return _approach(rows, slope, start, steps=steps, close=10 * _CLOSE)
 
     def regress(self, target: Float[Array, " k"], *, steps: int) -> tuple[Float[Array, " p"], Float[Array, ""]]:
         """Fit again, with the ridge, to data that lie by ``target`` off those of the fit; for free functions.
@@ -158,7 +163,7 @@ class Manifold:
             return jnp.concatenate([noisy, heavy * exact])
 
         ridge = 1 / jnp.asarray(model.stretch) ** 2
-        return _climb(rows, slope, fit.theta, ridge=ridge, origin=fit.theta, steps=steps, close=10 * _CLOSE, accelerate=True)
+        return _climb(rows, slope, fit.theta, ridge=ridge, steps=steps, close=10 * _CLOSE)
 
     def fresh_view(self, theta: Float[Array, " p"]) -> View:
         """Means and tangent at theta from a fresh Jacobian, for solutions far from the fit."""
@@ -200,24 +205,55 @@ class Manifold:
         return 0.5 * eliminate(gram, gram[:, :0])[1] - _solve(turn, turn[:, :0])[1] - size - fit
 
 
+class _Way(NamedTuple):
+    """How far a search has come; the costs are those of the last steps, the latest first."""
+
+    theta: Float[Array, " p"]
+    residual: Float[Array, " m"]
+    damping: Float[Array, ""]
+    growth: Float[Array, ""]
+    costs: Float[Array, " window"]
+    taken: Int[Array, ""]
+
+
+def _approach(rows: Callable[[Array], Array], slope: Callable[[Array], Array], theta: Array, *, steps: int, close: float) -> Array:
+    """Levenberg-Marquardt until all rows together are no larger than ``close``, or a number of steps has hardly made them smaller."""
+
+    def step(way: _Way) -> _Way:
+        # the bend of the model would save one step in ten, and take longer to compile
+        none, zero = jnp.asarray(0.0), jnp.zeros_like(way.theta)
+        _, trial, predicted = ridge_step(way.residual, slope(way.theta), way.theta, damping=way.damping, ridge=none, gone=zero, bend=None)
+        residual = rows(trial)
+        cost = jnp.sum(residual**2)
+        better = cost < way.costs[0]
+        damping, growth = adapt_damping(way.damping, way.growth, better, (way.costs[0] - cost) / predicted, _LEAST_DAMPING, _MOST_DAMPING)
+        costs = jnp.concatenate([jnp.where(better, cost, way.costs[0])[None], way.costs[:-1]])
+        return _Way(jnp.where(better, trial, way.theta), jnp.where(better, residual, way.residual), damping, growth, costs, way.taken + 1)
+
+    def open_end(way: _Way) -> Array:
+        return (way.costs[0] > close**2) & (way.costs[0] < (1 - _LEAST_GAIN) * way.costs[-1]) & (way.taken < steps)
+
+    residual = rows(theta)
+    never = jnp.full(_WINDOW, jnp.finfo(jnp.float64).max)
+    start = _Way(theta, residual, jnp.asarray(1e-4), jnp.asarray(2.0), never.at[0].set(jnp.sum(residual**2)), jnp.asarray(0))
+    return jax.lax.while_loop(open_end, step, start).theta
+
+
 def _climb(
-    rows: Callable[[Array], Array],
-    slope: Callable[[Array], Array],
-    theta: Array,
-    *,
-    ridge: Array,
-    origin: Array,
-    steps: int,
-    close: float,
-    accelerate: bool,
+    rows: Callable[[Array], Array], slope: Callable[[Array], Array], theta: Array, *, ridge: Array, steps: int, close: float
 ) -> tuple[Array, Array]:
-    """Levenberg-Marquardt until a step would move no row by more than ``close``; also says by how much the last would have."""
+    """Levenberg-Marquardt until a step would move no row by more than ``close``; also says by how much the last would have.
+
+    The ridge pulls to where it starts.
+    """
+    origin = theta
 
     def step(carry: tuple[Array, Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array, Array]:
         theta, residual, damping, _, count = carry
         jacobian, gone = slope(theta), theta - origin
-        bend = (lambda move: curvature(rows, theta, move)) if accelerate else None
-        move, trial, _ = ridge_step(residual, jacobian, theta, damping=damping, ridge=ridge, gone=gone, bend=bend)
+        move, trial, _ = ridge_step(
+            residual, jacobian, theta, damping=damping, ridge=ridge, gone=gone, bend=lambda along: curvature(rows, theta, along)
+        )
         after = rows(trial)
         costs = [jnp.sum(r**2) + jnp.sum(ridge * (t - origin) ** 2) for r, t in ((residual, theta), (after, trial))]
         better = costs[1] < costs[0]

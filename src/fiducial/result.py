@@ -1,7 +1,7 @@
 """What a fit gives back: one object over an xarray tree, valid at any point of the domain."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -189,7 +189,9 @@ class Result:
             level: level of the interval.
 
         Returns:
-            As ``band``, for each output that has noisy observations.
+            As ``band``, for each output that has noisy observations, with two more variables that say where the width comes from:
+            ``sd_solution`` for not knowing the solution (epistemic) and ``sd_noise`` for the error of the new measurement
+            (aleatoric). Their squares add up to that of ``sd``.
         """
         return self._band(x, level, noisy=True)
 
@@ -208,9 +210,9 @@ class Result:
         which = [list(self.problem.outputs).index(o) for o in outputs]
         estimate = self._evaluate(self._theta("estimate"), points)[0][:, which]
         values = estimate[None] if self.draws is None else self._evaluate(self._theta("draws"), points)[:, :, which]
-        if noisy and self.draws is not None:
-            values = values + self._new_errors(points, [noises[o] for o in outputs])
         stats = _spread_many(estimate, values if self.draws is not None else None, level)
+        if noisy:
+            stats |= self._with_noise(stats["sd"], values, points, [noises[o] for o in outputs], level)
         if noisy and "left_out" in self.tree.children:
             stats |= self._conformal(points, [noises[o] for o in outputs], which, level)
         coordinates = {c: ("point", v, _unit(self.problem, c)) for c, v in points.coordinates().items()}
@@ -233,10 +235,17 @@ class Result:
         ]
         return {side: np.stack([found[j] for found in limits], axis=-1) for j, side in enumerate(("lower", "upper"))}
 
-    def _new_errors(self, points: Points, groups: list[Group]) -> np.ndarray:
-        """Errors of one new measurement per draw, point and group, from each draw's own noise size."""
+    def _with_noise(self, known: np.ndarray, values: np.ndarray, points: Points, groups: list[Group], level: float) -> dict[str, np.ndarray]:
+        """Limits of new measurements, and the two parts of their standard deviation."""
+        if self.draws is None:
+            return {"sd_solution": known, "sd_noise": np.full_like(known, np.nan)}
         size = self._sizes("draws", points, groups)
-        return size * np.random.default_rng(self.seed).standard_normal(size.shape)
+        # the same errors at every point, so that limits do not depend on which points are asked for
+        error = np.random.default_rng(self.seed).standard_normal((len(size), 1, len(groups)))
+        limits = _spread_many(known, values + size * error, level)
+        # given the draw the error is independent of the solution, so the variances add
+        noise = np.sqrt(np.mean(size**2, axis=0))
+        return {"lower": limits["lower"], "upper": limits["upper"], "sd": np.hypot(known, noise), "sd_solution": known, "sd_noise": noise}
 
     def _sizes(self, node: str, points: Points, groups: list[Group]) -> np.ndarray:
         """Standard deviations of new measurements, (draw, point, group)."""
@@ -295,11 +304,23 @@ class Result:
 
         return summarise(self, level)
 
-    def plot(self, level: float = 0.95) -> Any:
-        """A Matplotlib figure of the solution, the data and the band."""
+    def plot(self, level: float = 0.95, slices: Mapping[str, Sequence[float]] | None = None) -> Any:
+        """A Matplotlib figure of the solution, the data, the band and the interval of new measurements.
+
+        Arguments:
+            level: level of the intervals.
+            slices: with two or more coordinates, where to cut through the solution: ``{"t": [0.0, 0.5]}``. By default along time, where
+                the data are, and at both ends and in the middle.
+        """
         from .plots import plot
 
-        return plot(self, level)
+        return plot(self, level, slices)
+
+    def plot_constants(self) -> Any:
+        """A Matplotlib figure of the draws of the unknown constants against each other."""
+        from .plots import plot_constants
+
+        return plot_constants(self)
 
     def to_arviz(self) -> Any:
         """The draws in ArviZ's form, for its diagnostics and plots."""

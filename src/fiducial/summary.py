@@ -87,4 +87,16 @@ def as_text(result: "Result", level: float = 0.95) -> str:
         parts = [f"{k.replace('_', ' ')} {v:.4g}" for k, v in entry.items() if v is not None]
         if parts:
             lines.append(f"{name}: {', '.join(parts)}")
-    return "\n".join([*lines, str(result.diagnose())])
+    return "\n".join([*lines, *_new_measurements(result, level), str(result.diagnose())])
+
+
+def _new_measurements(result: "Result", level: float) -> list[str]:
+    """For a method whose only intervals are those of new measurements, how wide they are."""
+    if "left_out" not in result.tree.children:
+        return []
+    try:
+        found = result.predict(result.grid(), level)
+    except ValueError as error:  # too few measurements for the level
+        return [f"no interval of new measurements: {error}"]
+    widths = {str(o): float((found.upper - found.lower).sel(output=o).mean()) for o in found.output.values}
+    return [f"new measurements of {o}: mean width {width:.4g} of the {100 * level:g} % interval" for o, width in widths.items()]

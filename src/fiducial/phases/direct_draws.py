@@ -14,11 +14,13 @@ from ..model import Data, Model
 
 BLOCK = 50
 """Draws made at once."""
-_RESCUE_STEPS = 40
-_NO_SOLUTION = 1.0
-"""A draw that stays further away has no solution, and no weight; one in between is kept where it came to."""
+_RESCUE_STEPS = 60
+_LARGEST_MISS_FAR = 0.02
+"""How far from its goal a draw may be for which Jacobians of its own were needed: at the edge of what has a solution many come close."""
 _LARGEST_MISS_OF_ONE = 1.0
-"""The same for a free function, in standard errors of a single datum out of many, each of which matters little."""
+"""How far a draw of a free function may be from its goal, in standard errors of a single datum out of many, each of which matters little."""
+_TOO_FAR_OF_ONE = 20.0
+"""A draw of a free function that stays further away has no weight; one in between is kept where it came to."""
 
 
 class DirectState(NamedTuple):
@@ -51,12 +53,14 @@ class Solved(NamedTuple):
     Attributes:
         theta: the solution.
         miss: how far it is from its goal, in standard errors.
+        found: whether that is near enough.
         log_density: of the fiducial distribution there.
         rss: residual sum of squares of each noisy group.
     """
 
     theta: Float[Array, " p"]
     miss: Array
+    found: Array
     log_density: Array
     rss: dict[str, Array]
 
@@ -115,8 +119,9 @@ class DirectDraws(AbstractPhase):
         solved = jax.vmap(lambda proposal: self._solve(manifold, data, proposal))(proposals)
         if not self.linear and not self._free(manifold):
             # one after another: only those that need it pay for it
-            far = jnp.any(~(solved.miss <= LARGEST_MISS))
-            solved = once(far, lambda now: jax.lax.map(lambda one: self._solve_far(manifold, data, *one), (proposals, now)), solved)
+            solved = once(
+                jnp.any(~solved.found), lambda now: jax.lax.map(lambda one: self._solve_far(manifold, data, *one), (proposals, now)), solved
+            )
         return jax.vmap(lambda proposal, one: self._finish(manifold, proposal, one))(proposals, solved)
 
     def _free(self, manifold: Manifold) -> bool:
@@ -129,25 +134,25 @@ class DirectDraws(AbstractPhase):
         tangent = fit.theta + fit.along @ proposal.goal
         rss = {name: jnp.sum(e**2) for name, e in fit.errors.items()}
         if self.linear:
-            return Solved(tangent, zero, proposal.log_density, rss)
+            return Solved(tangent, zero, jnp.asarray(True), proposal.log_density, rss)
         if self._free(manifold):
             theta, left = manifold.regress(fit.basis @ proposal.goal, steps=self.newton_steps)
-            return Solved(theta, left * LARGEST_MISS / _LARGEST_MISS_OF_ONE, proposal.log_density, rss)
+            return Solved(theta, left * LARGEST_MISS / _LARGEST_MISS_OF_ONE, left <= _TOO_FAR_OF_ONE, proposal.log_density, rss)
         theta = manifold.reach(tangent, proposal.goal, chord_steps=self.chord_steps, newton_steps=self.newton_steps)
-        return self._look(manifold, data, proposal, theta, manifold.view(theta))
+        return self._look(manifold, data, proposal, theta, manifold.view(theta), LARGEST_MISS)
 
     def _solve_far(self, manifold: Manifold, data: Data, proposal: Proposal, solved: Solved) -> Solved:
         """Again with Jacobians of its own, where the fit's do not reach."""
 
         def again(solved: Solved) -> Solved:
             theta = manifold.rescue(solved.theta, solved.miss, proposal.goal, steps=_RESCUE_STEPS)
-            return self._look(manifold, data, proposal, theta, manifold.fresh_view(theta))
+            return self._look(manifold, data, proposal, theta, manifold.fresh_view(theta), _LARGEST_MISS_FAR)
 
-        return once(~(solved.miss <= LARGEST_MISS), again, solved)
+        return once(~solved.found, again, solved)
 
-    def _look(self, manifold: Manifold, data: Data, proposal: Proposal, theta: Array, view: View) -> Solved:
-        rss = manifold.sums_of_squares(theta, data)
-        return Solved(theta, manifold.miss(view.noisy, view.exact, proposal.goal), manifold.log_density(view, rss), rss)
+    def _look(self, manifold: Manifold, data: Data, proposal: Proposal, theta: Array, view: View, largest: float) -> Solved:
+        rss, miss = manifold.sums_of_squares(theta, data), manifold.miss(view.noisy, view.exact, proposal.goal)
+        return Solved(theta, miss, miss <= largest, manifold.log_density(view, rss), rss)
 
     def _finish(self, manifold: Manifold, proposal: Proposal, solved: Solved) -> Drawn:
         """Weights, error sizes, and what the draws are judged by."""
@@ -162,7 +167,8 @@ class DirectDraws(AbstractPhase):
             sizes = {g: s * own.get(g, 1.0) for g, s in sizes.items()}
         theta = model.resize_noise(solved.theta, fit.theta, sizes)
         probes = {"probe": probe(model, theta), "linear_probe": fit.probe + fit.probe_along @ proposal.goal}
-        failed = ~(jnp.all(jnp.isfinite(theta)) & (solved.miss <= _NO_SOLUTION))
+        # a draw that is not at its goal has no solution; kept next to it such draws would heap up at the edge of the possible
+        failed = ~(jnp.all(jnp.isfinite(theta)) & solved.found)
         return Drawn(theta, {"log_weight": log_weight, "miss": solved.miss, "failed": failed, **probes})
 
 

@@ -30,6 +30,7 @@ class ExactCurve:
         x: where it was measured.
         start: parameters from which the least-squares fit starts, none of them zero.
         names: what the leading parameters are called in results.
+        derived: further quantities that results know, as functions of the parameters.
         output: what the curve is called.
         sd: standard deviation of the errors; None when unknown.
         h: their size relative to it at each point.
@@ -50,18 +51,22 @@ class ExactCurve:
         names: Sequence[str],
         output: str,
         *,
+        derived: Mapping[str, Callable[[Any], Any]] | None = None,
         sd: float | None = None,
         h: np.ndarray | float = 1.0,
         samples: int = 100_000,
     ):
         self.curve, self.x, self.names, self.output = curve, np.asarray(x, float), tuple(names), output
         self.start, self.sd, self.h, self.samples = np.asarray(start, float), sd, h, samples
+        self.derived = dict(derived or {})
         self._draw = lru_cache(maxsize=4)(self._draws)
 
     def __call__(self, data: Mapping[str, np.ndarray], x: Any, level: float) -> dict[str, tuple[Any, Any]]:
         draws = self._draw(np.asarray(data[self.output], float).tobytes())
         tails = (1 - level) / 2, (1 + level) / 2
         limits = {name: _quantiles(draws.parameters[:, i], draws.weight, tails) for i, name in enumerate(self.names)}
+        with np.errstate(all="ignore"):
+            limits |= {name: _quantiles(of(draws.parameters.T), draws.weight, tails) for name, of in self.derived.items()}
         if draws.sd is not None:
             limits[f"sd_{self.output}"] = _quantiles(draws.sd, draws.weight, tails)
         with np.errstate(all="ignore"):
@@ -88,10 +93,10 @@ class ExactCurve:
         with np.errstate(all="ignore"):  # far out there may be no curve, and no weight
             residual = y - means(b)
             slopes = [(means(b + step) - means(b - step)) / 2e-5 for step in 1e-5 * np.eye(p)]
-        table = np.stack(slopes if self.sd is not None else [*slopes, residual], axis=-1)
-        rss = np.sum(residual**2, axis=1)
-        likelihood = -n / 2 * np.log(rss) if self.sd is None else -0.5 * rss / self.sd**2
-        gram = np.linalg.slogdet(np.einsum("nij,nik->njk", table, table))[1]
+            table = np.stack(slopes if self.sd is not None else [*slopes, residual], axis=-1)
+            rss = np.sum(residual**2, axis=1)
+            likelihood = -n / 2 * np.log(rss) if self.sd is None else -0.5 * rss / self.sd**2
+            gram = np.linalg.slogdet(np.einsum("nij,nik->njk", table, table))[1]
         weight = likelihood + 0.5 * gram + (free + p) / 2 * np.log1p(np.sum(t**2, axis=1) / free)
         weight = np.exp(np.where(np.isfinite(weight), weight - np.nanmax(weight), -np.inf))
         # given the parameters the density of the size is s^-(n+1) exp(-RSS / 2 s^2)

@@ -18,17 +18,28 @@ from ._paper import PAPER_EFI_REAL_DATA
 
 _FIRST = 3.0
 """Day from which on the growth is followed."""
+_MIDDLE = 20.0
+"""A day on which growth is fast."""
 
 
-def _exact(table: Table, theta: float, noise: str) -> ExactCurve:
-    """The solution is a known curve in k, C and the logarithm of the first volume."""
+def _volume(t: Any, pace: Any, most: Any, seen: Any, exponent: Any, day: float) -> Any:
+    """The solution with ``pace = k theta``, through a volume whose logarithm was seen on a day."""
+    return most * (1 + ((np.exp(seen) / most) ** -exponent - 1) * np.exp(-pace * (t - day))) ** (-1 / exponent)
 
-    def curve(t: Any, p: Any) -> Any:
-        rate, most, first = p
-        return most * (1 + ((np.exp(first) / most) ** -theta - 1) * np.exp(-rate * theta * (t - _FIRST))) ** (-1 / theta)
 
+def _exact(table: Table, theta: float | None, noise: str) -> ExactCurve:
+    """The solution is a known curve in k, C, the logarithm of a volume, and the exponent where that is unknown."""
     times = table["time_days"]
-    return ExactCurve(curve, times, (1.3, 7.5, -4.0), ("k", "C"), "p", h=np.sqrt(times) if noise == "sqrt" else 1.0)
+    h = np.sqrt(times) if noise == "sqrt" else 1.0
+    if theta is not None:
+        return ExactCurve(lambda t, p: _volume(t, p[0] * theta, p[1], p[2], theta, _FIRST), times, (1.3, 7.5, -4.0), ("k", "C"), "p", h=h)
+
+    # k theta and a volume in the middle are well known, so that samples from around the fit cover the whole density
+    def curve(t: Any, p: Any) -> Any:
+        return np.where(np.asarray(p[3]) > 0, _volume(t, p[0], p[1], p[2], p[3], _MIDDLE), np.nan)
+
+    derived = {"k": lambda p: p[0] / p[3], "C": lambda p: p[1], "exponent": lambda p: p[3]}
+    return ExactCurve(curve, times, (0.13, 7.5, 1.0, 0.1), (), "p", derived=derived, h=h)
 
 
 def montroll(*, theta: float | None = 0.1, noise: str = "sqrt") -> Problem:
@@ -59,7 +70,7 @@ def montroll(*, theta: float | None = 0.1, noise: str = "sqrt") -> Problem:
         network=MLP((50, 50), softplus(beta=10.0)),
         observations=[Observed("p", x=table["time_days"], y=table["volume"], noise=Gaussian(h=jnp.sqrt if noise == "sqrt" else None))],
         units={"t": "days", "p": "10^9 um^3", "k": "1/day", "C": "10^9 um^3"},
-        exact=None if theta is None else _exact(table, theta, noise),
+        exact=_exact(table, theta, noise),
         paper={"efi": {**PAPER_EFI_REAL_DATA, "sgld_learning_rate": "poly_1e-4_10_0.95", "encoder": (32, 32, 16)}},
         options={"theta": theta, "noise": noise},
     )
