@@ -1,6 +1,5 @@
 """Scratch assays and the equation of Fisher, Kolmogorov, Petrovsky and Piskunov: real data of the paper."""
 
-from ..operators import derivative
 from ..problem import Problem
 from ..unknowns import Positive
 from ._scratch import scratch_problem
@@ -13,7 +12,7 @@ def fkpp(*, cells: int = 20_000, noise: str = "independent", wells: str = "mean"
         cells: cells put into each well: 10,000, 12,000, ... or 20,000.
         noise: ``"independent"`` errors of unknown size, as in the paper, or ``"correlated"`` ones.
         wells: ``"mean"`` of the three wells, as in the paper, or all three as ``"replicates"``.
-        knots: number of values of the spline that the profile at t = 0 is taken to be.
+        knots: number of values that give the profile at t = 0, with a smooth curve through them.
         n_x: points in space where the equation must hold (the paper's grid is 50 x 10).
         n_t: times at which it must.
 
@@ -23,7 +22,7 @@ def fkpp(*, cells: int = 20_000, noise: str = "independent", wells: str = "mean"
     """
     return scratch_problem(
         "fkpp",
-        lambda u, at, p: p["D"] * derivative(u, at, "x"),
+        lambda u, p: p["D"],
         {"D": Positive(0.03)},
         cells=cells,
         noise=noise,
