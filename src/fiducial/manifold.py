@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.linalg as jsl
 from jaxtyping import Array, Bool, Float, Int
 
 from .least_squares import curvature, damped_solver, eliminate, ridge_step
@@ -22,7 +23,8 @@ MOST_POINTS = 1000
 """The equation is asked at no more points than this while drawing; the fit has met all of them."""
 _CLOSE = 1e-3
 """A solution this near its goal, in standard errors, needs no further step."""
-_LEAST_DAMPING = 1e-12
+_FIRST_DAMPING, _LEAST_DAMPING = 1e-3, 1e-12
+"""Of solutions that use Jacobians of their own, relative to the mean squared row."""
 
 
 class View(NamedTuple):
@@ -124,7 +126,7 @@ class Manifold:
         return theta
 
     def rescue(self, theta: Float[Array, " p"], miss: Float[Array, ""], goal: Float[Array, " k"], *, steps: int) -> Float[Array, " p"]:
-        """The same as ``reach`` for a far goal, from where that failed, with a Jacobian of its own in each step, which is dear."""
+        """The same as ``reach`` for a far goal, from where that failed, with Jacobians of its own, which are dear."""
         model, fit = self.model, self.fit
         heavy = model.precision(fit.theta)
 
@@ -137,8 +139,7 @@ class Manifold:
             return jnp.concatenate([jnp.where(self.informed[:, None], fit.basis.T @ noisy, 0.0), heavy * exact])
 
         start = jnp.where(miss < jnp.max(jnp.abs(goal)), theta, fit.theta)
-        none = jnp.asarray(0.0)
-        return _climb(rows, slope, start, ridge=none, origin=start, steps=steps, close=10 * _CLOSE, accelerate=False)[0]
+        return _settle(rows, slope, start, steps=steps, close=10 * _CLOSE)
 
     def regress(self, target: Float[Array, " k"], *, steps: int) -> tuple[Float[Array, " p"], Float[Array, ""]]:
         """Fit again, with the ridge, to data that lie by ``target`` off those of the fit; for free functions.
@@ -198,6 +199,49 @@ class Manifold:
         size = sum((0.5 * g.y.size * jnp.log(rss[g.name]) for g in unknown), start=jnp.asarray(0.0))
         fit = sum((0.5 * rss[g.name] for g in noisy if g not in unknown), start=jnp.asarray(0.0))
         return 0.5 * eliminate(gram, gram[:, :0])[1] - _solve(turn, turn[:, :0])[1] - size - fit
+
+
+def _settle(rows: Callable[[Array], Array], slope: Callable[[Array], Array], theta: Array, *, steps: int, close: float) -> Array:
+    """Levenberg-Marquardt that keeps a Jacobian for as long as its steps bring the rows down tenfold, until one moves no row by ``close``."""
+
+    def factored(theta: Array, damping: Array) -> tuple[Array, Array]:
+        jacobian = slope(theta)
+        small = jacobian @ jacobian.T if dual else jacobian.T @ jacobian
+        cost = damping * jnp.trace(small) / len(jacobian)
+        return jacobian, jsl.cholesky(small + cost * jnp.eye(len(small)), lower=True)
+
+    def step(carry: _Settling) -> _Settling:
+        jacobian, root = once(carry.stale, lambda _: factored(carry.theta, carry.damping), (carry.jacobian, carry.root))
+        move = jacobian.T @ jsl.cho_solve((root, True), carry.residual) if dual else jsl.cho_solve((root, True), jacobian.T @ carry.residual)
+        trial = carry.theta + move
+        after = rows(trial)
+        share = jnp.sum(after**2) / jnp.sum(carry.residual**2)
+        better = share < 1  # false for a trial that is not finite
+        # a failure with an old Jacobian says nothing about the damping
+        damping = carry.damping * jnp.where(better, jnp.where(carry.stale, 0.2, 1.0), jnp.where(carry.stale, 10.0, 1.0))
+        theta, residual = jnp.where(better, trial, carry.theta), jnp.where(better, after, carry.residual)
+        left = jnp.where(better, jnp.max(jnp.abs(jacobian @ move)), carry.left)
+        return _Settling(theta, residual, jacobian, root, jnp.maximum(damping, _LEAST_DAMPING), ~(share < 0.1), left, carry.count + 1)
+
+    residual = rows(theta)
+    m, p = len(residual), len(theta)
+    dual = m <= p
+    nothing = jnp.zeros((m, p)), jnp.zeros((min(m, p),) * 2)
+    start = _Settling(theta, residual, *nothing, jnp.asarray(_FIRST_DAMPING), jnp.asarray(True), jnp.asarray(jnp.inf), jnp.asarray(0))
+    return jax.lax.while_loop(lambda c: (c.left > close) & (c.count < steps), step, start).theta
+
+
+class _Settling(NamedTuple):
+    """What the next step of ``_settle`` needs; ``root`` is the factor of the smaller normal matrix, damped."""
+
+    theta: Array
+    residual: Array
+    jacobian: Array
+    root: Array
+    damping: Array
+    stale: Array
+    left: Array
+    count: Array
 
 
 def _climb(

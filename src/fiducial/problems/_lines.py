@@ -95,7 +95,7 @@ class Lines:
                 c = slope(u + h / 2 * b)
                 return u + h / 6 * (a + 2 * b + 2 * c + slope(u + h * c))
 
-            u = jax.lax.fori_loop(0, steps, step, u)
+            u = jax.lax.fori_loop(0, jnp.where(span > 0, steps, 0), step, u)
             return u, u
 
         return jax.lax.scan(onward, self.start(jnp.asarray(self.nodes), p), jnp.diff(times, prepend=0.0))[1]

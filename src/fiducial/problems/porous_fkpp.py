@@ -15,9 +15,9 @@ def porous_fkpp(
     noise: str = "independent",
     wells: str = "mean",
     knots: int = 8,
-    floor: float = 0.02,
+    floor: float = 0.05,
     n_x: int = 50,
-    n_t: int = 10,
+    n_t: int = 20,
 ) -> Problem:
     """u_t = D ((u / 1700)^m u_x)_x + r u (1 - u / 1700) for the density of cells that close a scratch; D, m, r and the profile at t = 0 are unknown.
 
@@ -27,15 +27,15 @@ def porous_fkpp(
         wells: ``"mean"`` of the three wells, as in the paper, or all three as ``"replicates"``.
         knots: number of values that give the profile at t = 0, with a smooth curve through them.
         floor: what u / 1700 is smoothly kept above within the power; a power of a negative number is none.
-        n_x: points in space where the equation must hold (the paper's grid is 50 x 10).
-        n_t: times at which it must.
+        n_x: points in space where the equation must hold.
+        n_t: times at which it must (the paper has a grid of 50 x 10).
 
     Example:
         >>> list(porous_fkpp().unknowns)
         ['D', 'm', 'r', 'start']
     """
     if not floor > 0:
-        raise ValueError(f"porous-fkpp(floor={floor!r}): give a small positive number, such as 0.02")
+        raise ValueError(f"porous-fkpp(floor={floor!r}): give a small positive number, such as 0.05")
 
     def diffusivity(u: Any, p: Any) -> Any:
         share = u / CAPACITY
@@ -43,6 +43,4 @@ def porous_fkpp(
         return p["D"] * filled ** p["m"]
 
     transport: dict[str, AbstractUnknown] = {"D": Positive(0.05), "m": Real(0.5)}
-    return scratch_problem(
-        "porous-fkpp", diffusivity, transport, cells=cells, noise=noise, wells=wells, knots=knots, n_x=n_x, n_t=n_t, floor=floor
-    )
+    return scratch_problem("porous-fkpp", diffusivity, transport, cells=cells, noise=noise, wells=wells, knots=knots, n_x=n_x, n_t=n_t, floor=floor)
