@@ -221,14 +221,14 @@ def _settle(rows: Callable[[Array], Array], slope: Callable[[Array], Array], the
         damping = carry.damping * jnp.where(better, jnp.where(carry.stale, 0.2, 1.0), jnp.where(carry.stale, 10.0, 1.0))
         theta, residual = jnp.where(better, trial, carry.theta), jnp.where(better, after, carry.residual)
         left = jnp.where(better, jnp.max(jnp.abs(jacobian @ move)), carry.left)
-        return _Settling(theta, residual, jacobian, root, jnp.maximum(damping, _LEAST_DAMPING), ~(share < 0.1), left, carry.count + 1)
+        return _Settling(theta, residual, jacobian, root, jnp.maximum(damping, _LEAST_DAMPING), ~(share < 0.1), left, carry.steps + 1)
 
     residual = rows(theta)
     m, p = len(residual), len(theta)
     dual = m <= p
     nothing = jnp.zeros((m, p)), jnp.zeros((min(m, p),) * 2)
     start = _Settling(theta, residual, *nothing, jnp.asarray(_FIRST_DAMPING), jnp.asarray(True), jnp.asarray(jnp.inf), jnp.asarray(0))
-    return jax.lax.while_loop(lambda c: (c.left > close) & (c.count < steps), step, start).theta
+    return jax.lax.while_loop(lambda c: (c.left > close) & (c.steps < steps), step, start).theta
 
 
 class _Settling(NamedTuple):
@@ -241,7 +241,7 @@ class _Settling(NamedTuple):
     damping: Array
     stale: Array
     left: Array
-    count: Array
+    steps: Array
 
 
 def _climb(

@@ -129,7 +129,7 @@ def _reference(
         lambda u, p: diffusivity(u, dict(zip(names, p, strict=False))),
         lambda u, p: _growth(u, p[len(transport)]),
         lambda x, p: profile(x, p[len(names) :]),
-        np.linspace(*profile.knots[[0, -1]], _VOLUMES * (count - 1) + 1),
+        np.linspace(profile.knots[0], profile.knots[-1], _VOLUMES * (count - 1) + 1),
         CAPACITY,
     )
 
