@@ -1,10 +1,15 @@
-"""The scratch assays of the paper: root mean squared error and intervals for all six initial densities, beside the paper's.
+"""The scratch assays of the paper: root mean squared error and intervals for all six initial densities, beside a reference and the paper's.
 
-python benchmarks/scratch.py [fkpp|porous-fkpp] [cells ...]
+The reference has no network: the equation is solved by finite volumes, and its fiducial density is sampled (``Problem.exact``).
+
+python benchmarks/scratch.py [fkpp|porous-fkpp] [cells ...] [--reference]
+
+With ``--reference`` nothing is fitted, and the first of the three entries is left out.
 """
 
 import sys
 
+import jax
 import numpy as np
 
 import fiducial as fd
@@ -30,29 +35,50 @@ PAPER = {
 }
 
 
-def row(model: str, cells: int) -> str:
-    """One line of the table."""
-    problem = fd.problem(model, cells=cells)
+def entry(estimate: float, limits: tuple[float, float]) -> str:
+    return f"{estimate:.4g} ({limits[0]:.4g}, {limits[1]:.4g})"
+
+
+def reference(problem: fd.Problem, names: list[str]) -> list[str]:
+    """Root mean squared error, and an entry for each unknown."""
+    data = {"u": problem.groups[0].y}
+    (estimate, rmse), limits = problem.exact.estimate(data), problem.exact(data, (), 0.95)
+    return [f"{rmse:.1f}", *(entry(estimate[n], limits[n]) for n in names)]
+
+
+def ours(problem: fd.Problem, names: list[str]) -> tuple[list[str], list[str]]:
+    """The same by a network, and how the run went."""
     result = fd.fit(problem, fd.EFIDirect(), seed=0, progress=False)
     group = problem.groups[0]
-    mean = result.band(group.points).sel(output=group.output)["mean"].values
-    rmse = float(np.sqrt(np.mean((mean - group.y) ** 2)))
+    fitted = result.model.mean(result.tree["estimate"]["theta"].values, group)[group.index]
     table, diagnosis = result.parameters(), result.diagnose()
-    ours = [f"{v['estimate']:.4g} ({v['lower']:.4g}, {v['upper']:.4g})" for v in (table.loc[n] for n in ("D", "r", "m") if n in table.index)]
-    theirs = PAPER[model][cells]
     alike = ", ".join(f"{c.value:.2f}" for c in diagnosis.checks if c.name.startswith("correlation of the errors"))
-    cells_of = [model, f"{cells}", f"{rmse:.1f}", f"{theirs[0]:.1f}", *(f"{a} / {b}" for a, b in zip([*ours, ""], theirs[1:], strict=False))]
-    return f"| {' | '.join(cells_of)} | {alike} | {diagnosis.verdict} | {result.seconds['run']:.0f} |"
+    entries = [entry(table.loc[n, "estimate"], (table.loc[n, "lower"], table.loc[n, "upper"])) for n in names]
+    how = [f"{result.facts['effective draws']:.0f}", alike, diagnosis.verdict, f"{result.seconds['run']:.0f}"]
+    return [f"{float(np.sqrt(np.mean((np.asarray(fitted) - group.y) ** 2))):.1f}", *entries], how
+
+
+def row(model: str, cells: int, *, only_reference: bool) -> str:
+    """One line of the table."""
+    problem = fd.problem(model, cells=cells)
+    names = [n for n in ("D", "r", "m") if n in problem.unknowns]
+    theirs = [f"{PAPER[model][cells][0]:.1f}", *PAPER[model][cells][1:]]
+    entries, how = ([], [""] * 4) if only_reference else ours(problem, names)
+    columns = [" / ".join(c) for c in zip(*([entries] if entries else []), reference(problem, names), theirs, strict=False)]
+    return f"| {' | '.join([model, str(cells), *columns, *[''] * (4 - len(columns)), *how])} |"
 
 
 def main() -> None:
     models = [m for m in PAPER if m in sys.argv[1:]] or list(PAPER)
     wells = [int(a) for a in sys.argv[1:] if a.isdigit()] or list(PAPER["fkpp"])
-    print("| model | cells | RMSE | paper | D, ours / paper | r, ours / paper | m, ours / paper | correlation along x, t | verdict | s to run |")
+    who = "reference / paper" if "--reference" in sys.argv else "ours / reference / paper"
+    print(f"each entry: {who}")
+    print("| model | cells | RMSE | D | r | m | effective draws | correlation along x, t | verdict | s to run |")
     print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
     for model in models:
         for cells in wells:
-            print(row(model, cells), flush=True)
+            with jax.enable_x64(True):
+                print(row(model, cells, only_reference="--reference" in sys.argv), flush=True)
 
 
 if __name__ == "__main__":

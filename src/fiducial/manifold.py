@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.linalg as jsl
 from jaxtyping import Array, Bool, Float, Int
 
 from .least_squares import adapt_damping, curvature, damped_solver, eliminate, ridge_step
@@ -22,9 +23,11 @@ MOST_POINTS = 1000
 """The equation is asked at no more points than this while drawing; the fit has met all of them."""
 _CLOSE = 1e-3
 """A solution this near its goal, in standard errors, needs no further step."""
-_LEAST_DAMPING, _MOST_DAMPING = 1e-12, 1e6
+_FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-4, 1e-12, 1e6
 _WINDOW, _LEAST_GAIN = 6, 0.1
 """A far goal is given up when five steps together bring the sum of squares down by less than a tenth."""
+_KEEP = 0.1
+"""A Jacobian serves for as long as its steps leave less than this share of the sum of squares."""
 
 
 class View(NamedTuple):
@@ -126,7 +129,7 @@ class Manifold:
         return theta
 
     def rescue(self, theta: Float[Array, " p"], miss: Float[Array, ""], goal: Float[Array, " k"], *, steps: int) -> Float[Array, " p"]:
-        """The same as ``reach`` for a far goal, from where that failed, with a Jacobian of its own in each step, which is dear.
+        """The same as ``reach`` for a far goal, from where that failed, with Jacobians of its own, which are dear.
 
         Where there is no solution, the way ends as soon as it hardly leads any closer.
         """
@@ -206,10 +209,13 @@ class Manifold:
 
 
 class _Way(NamedTuple):
-    """How far a search has come; the costs are those of the last steps, the latest first."""
+    """How far a search has come; the costs are those of the last steps, the latest first, and ``root`` is the factor of the smaller normal matrix."""
 
     theta: Float[Array, " p"]
     residual: Float[Array, " m"]
+    jacobian: Float[Array, "m p"]
+    root: Float[Array, "k k"]
+    stale: Bool[Array, ""]
     damping: Float[Array, ""]
     growth: Float[Array, ""]
     costs: Float[Array, " window"]
@@ -217,25 +223,40 @@ class _Way(NamedTuple):
 
 
 def _approach(rows: Callable[[Array], Array], slope: Callable[[Array], Array], theta: Array, *, steps: int, close: float) -> Array:
-    """Levenberg-Marquardt until all rows together are no larger than ``close``, or a number of steps has hardly made them smaller."""
+    """Levenberg-Marquardt until all rows together are no larger than ``close``, or a number of steps has hardly made them smaller.
+
+    A Jacobian is kept for as long as its steps serve.
+    """
+
+    def factored(theta: Array, damping: Array) -> tuple[Array, Array]:
+        jacobian = slope(theta)
+        small = jacobian @ jacobian.T if dual else jacobian.T @ jacobian
+        cost = damping * jnp.trace(small) / len(jacobian)
+        return jacobian, jsl.cholesky(small + cost * jnp.eye(len(small)), lower=True)
 
     def step(way: _Way) -> _Way:
-        # the bend of the model would save one step in ten, and take longer to compile
-        none, zero = jnp.asarray(0.0), jnp.zeros_like(way.theta)
-        _, trial, predicted = ridge_step(way.residual, slope(way.theta), way.theta, damping=way.damping, ridge=none, gone=zero, bend=None)
-        residual = rows(trial)
+        jacobian, root = once(way.stale, lambda _: factored(way.theta, way.damping), (way.jacobian, way.root))
+        move = jacobian.T @ jsl.cho_solve((root, True), way.residual) if dual else jsl.cho_solve((root, True), jacobian.T @ way.residual)
+        trial = way.theta + move
+        residual, predicted = rows(trial), way.costs[0] - jnp.sum((way.residual - jacobian @ move) ** 2)
         cost = jnp.sum(residual**2)
-        better = cost < way.costs[0]
-        damping, growth = adapt_damping(way.damping, way.growth, better, (way.costs[0] - cost) / predicted, _LEAST_DAMPING, _MOST_DAMPING)
-        costs = jnp.concatenate([jnp.where(better, cost, way.costs[0])[None], way.costs[:-1]])
-        return _Way(jnp.where(better, trial, way.theta), jnp.where(better, residual, way.residual), damping, growth, costs, way.taken + 1)
+        better = cost < way.costs[0]  # false for a trial that is not finite
+        # a failure with an old Jacobian says nothing about the damping
+        adapted = adapt_damping(way.damping, way.growth, better, (way.costs[0] - cost) / predicted, _LEAST_DAMPING, _MOST_DAMPING)
+        damping, growth = (jnp.where(way.stale, new, old) for new, old in zip(adapted, (way.damping, way.growth), strict=True))
+        stale, costs = ~(cost < _KEEP * way.costs[0]), jnp.concatenate([jnp.where(better, cost, way.costs[0])[None], way.costs[:-1]])
+        theta, residual = jnp.where(better, trial, way.theta), jnp.where(better, residual, way.residual)
+        return _Way(theta, residual, jacobian, root, stale, damping, growth, costs, way.taken + 1)
 
     def open_end(way: _Way) -> Array:
         return (way.costs[0] > close**2) & (way.costs[0] < (1 - _LEAST_GAIN) * way.costs[-1]) & (way.taken < steps)
 
     residual = rows(theta)
-    never = jnp.full(_WINDOW, jnp.finfo(jnp.float64).max)
-    start = _Way(theta, residual, jnp.asarray(1e-4), jnp.asarray(2.0), never.at[0].set(jnp.sum(residual**2)), jnp.asarray(0))
+    m, p = len(residual), len(theta)
+    dual = m <= p
+    nothing = jnp.zeros((m, p)), jnp.zeros((min(m, p),) * 2)
+    costs = jnp.full(_WINDOW, jnp.finfo(jnp.float64).max).at[0].set(jnp.sum(residual**2))
+    start = _Way(theta, residual, *nothing, jnp.asarray(True), jnp.asarray(_FIRST_DAMPING), jnp.asarray(2.0), costs, jnp.asarray(0))
     return jax.lax.while_loop(open_end, step, start).theta
 
 

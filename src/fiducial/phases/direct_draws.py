@@ -138,7 +138,9 @@ class DirectDraws(AbstractPhase):
         if self._free(manifold):
             theta, left = manifold.regress(fit.basis @ proposal.goal, steps=self.newton_steps)
             return Solved(theta, left * LARGEST_MISS / _LARGEST_MISS_OF_ONE, left <= _TOO_FAR_OF_ONE, proposal.log_density, rss)
-        theta = manifold.reach(tangent, proposal.goal, chord_steps=self.chord_steps, newton_steps=self.newton_steps)
+        # in a plane or a space tangents are dear, and a Jacobian for those few that need it is not
+        plane = len(manifold.model.problem.domain.names) > 1
+        theta = manifold.reach(tangent, proposal.goal, chord_steps=self.chord_steps, newton_steps=0 if plane else self.newton_steps)
         return self._look(manifold, data, proposal, theta, manifold.view(theta), LARGEST_MISS)
 
     def _solve_far(self, manifold: Manifold, data: Data, proposal: Proposal, solved: Solved) -> Solved:

@@ -22,6 +22,10 @@ _MOST_TIGHT = 100.0
 """Where data and physics pull at each other, the weight may grow so much beyond its usual end."""
 _DWELL = 15
 """Where points of the equation move, a fit is never quite still: after so many steps at one weight it is tried at the next."""
+_MOST_COST = 0.5
+"""Where points move, the exact rows may add so much to the sum of squares, in squared standard errors, unless there is no end to it:"""
+_ENDLESS = 10 * _DWELL
+"""after so many steps at the last weight they may add more."""
 _FIRST_WEIGHT = 0.1
 """Weight of exact rows at the start, relative to the precision of the data."""
 
@@ -74,7 +78,7 @@ class LevenbergMarquardt(AbstractPhase):
 
     In a plane or a space a network can meet the equation at its points and bend between them, as the data want it to. There the
     points move in every step (see ``Model.with_moved_points``). Such a fit is never quite still: it goes on to the next weight after a
-    number of steps, and is done when the misfit has settled to a hundredth at the last.
+    number of steps, and is done when the misfit has settled to a hundredth at the last and the physics costs next to nothing.
 
     Where a whole function is free (see ``Model.stretch``) a ridge of one pulls weights towards their start.
 
@@ -181,7 +185,9 @@ class LevenbergMarquardt(AbstractPhase):
         if model.points_may_move:
             regauged = jnp.abs((theta - state.theta)[model.noise_place])
             calm = (change < 100 * self.tolerance) & jnp.all(regauged < 10 * self.tolerance)
-            settled = better & (state.weight >= last) & (state.dwell >= 2 * _DWELL) & calm
+            # a fit can creep for long while its misfit hardly changes; what the physics costs tells
+            enough = (state.weight**2 * physics < _MOST_COST) | (state.dwell >= _ENDLESS)
+            settled = better & (state.weight >= last) & (state.dwell >= 2 * _DWELL) & calm & enough
         else:
             firm = paid & (state.weight >= 0.1 * last)
             settled = better & firm & (still if model.loose else change < self.tolerance)

@@ -5,7 +5,7 @@ and integrated out, ``RSS^(-n/2) det([J r]^T [J r])^(1/2)``, with r the residual
 wide t distribution around the least-squares fit, always with the same random numbers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -26,12 +26,13 @@ class ExactCurve:
     """Limits of the exact fiducial distribution of a curve, its parameters and the size of its errors.
 
     Arguments:
-        curve: ``(x, parameters) -> mean``, for arrays of any broadcastable shape.
+        curve: ``(x, parameters) -> mean``, for arrays of any broadcastable shape; with several coordinates x has a row for each point.
         x: where it was measured.
         start: parameters from which the least-squares fit starts, none of them zero.
         names: what the leading parameters are called in results.
         derived: further quantities that results know, as functions of the parameters.
         output: what the curve is called.
+        positive: names of those that cannot be negative; they are handled through their logarithms.
         sd: standard deviation of the errors; None when unknown.
         h: their size relative to it at each point.
         samples: size of the importance sample.
@@ -52,6 +53,7 @@ class ExactCurve:
         output: str,
         *,
         derived: Mapping[str, Callable[[Any], Any]] | None = None,
+        positive: Collection[str] = (),
         sd: float | None = None,
         h: np.ndarray | float = 1.0,
         samples: int = 100_000,
@@ -59,6 +61,7 @@ class ExactCurve:
         self.curve, self.x, self.names, self.output = curve, np.asarray(x, float), tuple(names), output
         self.start, self.sd, self.h, self.samples = np.asarray(start, float), sd, h, samples
         self.derived = dict(derived or {})
+        self.positive = np.array([name in positive for name in names] + [False] * (len(self.start) - len(names)))
         self._draw = lru_cache(maxsize=4)(self._draws)
 
     def __call__(self, data: Mapping[str, np.ndarray], x: Any, level: float) -> dict[str, tuple[Any, Any]]:
@@ -69,16 +72,28 @@ class ExactCurve:
             limits |= {name: _quantiles(of(draws.parameters.T), draws.weight, tails) for name, of in self.derived.items()}
         if draws.sd is not None:
             limits[f"sd_{self.output}"] = _quantiles(draws.sd, draws.weight, tails)
+        at = np.stack([np.asarray(v, float).ravel() for v in x.values()], axis=1) if isinstance(x, Mapping) else np.asarray(x, float)
         with np.errstate(all="ignore"):
-            curves = (self.curve(at, draws.parameters.T) for at in np.asarray(x, float))
-            each = [_quantiles(one, draws.weight, tails) for one in curves]
+            curves = self.curve(at, [column[:, None] for column in draws.parameters.T]).T if len(at) else ()
+        each = [_quantiles(one, draws.weight, tails) for one in curves]
         return {**limits, self.output: (np.array([v[0] for v in each]), np.array([v[1] for v in each]))}
 
-    def _draws(self, values: bytes) -> Weighted:
+    def estimate(self, data: Mapping[str, np.ndarray]) -> tuple[dict[str, float], float]:
+        """The least-squares estimates of the named parameters, and the root mean squared error."""
+        fit = self._least_squares(np.asarray(data[self.output], float) / self.h)
+        return dict(zip(self.names, map(float, self._unscaled(fit.x)), strict=False)), float(np.sqrt(2 * fit.cost / len(fit.fun)))
+
+    def _least_squares(self, y: np.ndarray) -> Any:
         from scipy.optimize import least_squares
 
-        y, scale = np.frombuffer(values) / self.h, np.abs(self.start)
-        fit = least_squares(lambda b: self.curve(self.x, b * scale) / self.h - y, np.sign(self.start), xtol=1e-14, ftol=1e-14, gtol=1e-14)
+        def off(b: np.ndarray) -> np.ndarray:
+            return self.curve(self.x, self._unscaled(b)) / self.h - y
+
+        return least_squares(off, np.sign(self.start), xtol=1e-14, ftol=1e-14, gtol=1e-14)
+
+    def _draws(self, values: bytes) -> Weighted:
+        y = np.frombuffer(values) / self.h
+        fit = self._least_squares(y)
         n, p = fit.jac.shape
         free = max(3, n - p - 1) if self.sd is None else 8
         size = 2 * fit.cost / (n - p) if self.sd is None else self.sd**2
@@ -88,7 +103,7 @@ class ExactCurve:
         b = fit.x + t @ root.T
 
         def means(b: np.ndarray) -> np.ndarray:
-            return self.curve(self.x, [column[:, None] for column in (b * scale).T]) / self.h
+            return self.curve(self.x, [column[:, None] for column in self._unscaled(b).T]) / self.h
 
         with np.errstate(all="ignore"):  # far out there may be no curve, and no weight
             residual = y - means(b)
@@ -101,7 +116,11 @@ class ExactCurve:
         weight = np.exp(np.where(np.isfinite(weight), weight - np.nanmax(weight), -np.inf))
         # given the parameters the density of the size is s^-(n+1) exp(-RSS / 2 s^2)
         drawn = np.sqrt(rss / random.chisquare(n, self.samples)) if self.sd is None else None
-        return Weighted(b * scale, weight / weight.sum(), drawn)
+        return Weighted(self._unscaled(b), weight / weight.sum(), drawn)
+
+    def _unscaled(self, b: np.ndarray) -> np.ndarray:
+        """Parameters in their own units from numbers that are 1 or -1 at the start."""
+        return np.abs(self.start) * np.where(self.positive, np.exp(np.where(self.positive, b - 1, 0.0)), b)
 
 
 def _quantiles(values: np.ndarray, weight: np.ndarray, at: tuple[float, float]) -> tuple[float, float]:

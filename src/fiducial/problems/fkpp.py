@@ -1,21 +1,20 @@
 """Scratch assays and the equation of Fisher, Kolmogorov, Petrovsky and Piskunov: real data of the paper."""
 
-from ..operators import derivative
 from ..problem import Problem
 from ..unknowns import Positive
 from ._scratch import scratch_problem
 
 
-def fkpp(*, cells: int = 20_000, noise: str = "independent", wells: str = "mean", knots: int = 8, n_x: int = 50, n_t: int = 10) -> Problem:
+def fkpp(*, cells: int = 20_000, noise: str = "independent", wells: str = "mean", knots: int = 8, n_x: int = 50, n_t: int = 20) -> Problem:
     """u_t = D u_xx + r u (1 - u / 1700) for the density of cells that close a scratch; D, r and the profile at t = 0 are unknown.
 
     Arguments:
         cells: cells put into each well: 10,000, 12,000, ... or 20,000.
         noise: ``"independent"`` errors of unknown size, as in the paper, or ``"correlated"`` ones.
         wells: ``"mean"`` of the three wells, as in the paper, or all three as ``"replicates"``.
-        knots: number of values of the spline that the profile at t = 0 is taken to be.
-        n_x: points in space where the equation must hold (the paper's grid is 50 x 10).
-        n_t: times at which it must.
+        knots: number of values that give the profile at t = 0, with a smooth curve through them.
+        n_x: points in space where the equation must hold.
+        n_t: times at which it must (the paper has a grid of 50 x 10).
 
     Example:
         >>> list(fkpp().unknowns)
@@ -23,7 +22,7 @@ def fkpp(*, cells: int = 20_000, noise: str = "independent", wells: str = "mean"
     """
     return scratch_problem(
         "fkpp",
-        lambda u, at, p: p["D"] * derivative(u, at, "x"),
+        lambda u, p: p["D"],
         {"D": Positive(0.03)},
         cells=cells,
         noise=noise,

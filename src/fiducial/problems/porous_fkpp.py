@@ -4,31 +4,43 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ..operators import derivative
 from ..problem import Problem
 from ..unknowns import AbstractUnknown, Positive, Real
 from ._scratch import CAPACITY, scratch_problem
 
 
-def porous_fkpp(*, cells: int = 20_000, noise: str = "independent", wells: str = "mean", knots: int = 8, n_x: int = 50, n_t: int = 10) -> Problem:
+def porous_fkpp(
+    *,
+    cells: int = 20_000,
+    noise: str = "independent",
+    wells: str = "mean",
+    knots: int = 8,
+    floor: float = 0.05,
+    n_x: int = 50,
+    n_t: int = 20,
+) -> Problem:
     """u_t = D ((u / 1700)^m u_x)_x + r u (1 - u / 1700) for the density of cells that close a scratch; D, m, r and the profile at t = 0 are unknown.
 
     Arguments:
         cells: cells put into each well: 10,000, 12,000, ... or 20,000.
         noise: ``"independent"`` errors of unknown size, as in the paper, or ``"correlated"`` ones.
         wells: ``"mean"`` of the three wells, as in the paper, or all three as ``"replicates"``.
-        knots: number of values of the spline that the profile at t = 0 is taken to be.
-        n_x: points in space where the equation must hold (the paper's grid is 50 x 10).
-        n_t: times at which it must.
+        knots: number of values that give the profile at t = 0, with a smooth curve through them.
+        floor: what u / 1700 is smoothly kept above within the power; a power of a negative number is none.
+        n_x: points in space where the equation must hold.
+        n_t: times at which it must (the paper has a grid of 50 x 10).
 
     Example:
         >>> list(porous_fkpp().unknowns)
         ['D', 'm', 'r', 'start']
     """
+    if not floor > 0:
+        raise ValueError(f"porous-fkpp(floor={floor!r}): give a small positive number, such as 0.05")
 
-    def flux(u: Any, at: Any, p: Any) -> Any:
-        filled = jnp.maximum(u(at) / CAPACITY, 1e-3)  # a power of a negative number would be none
-        return p["D"] * filled ** p["m"] * derivative(u, at, "x")
+    def diffusivity(u: Any, p: Any) -> Any:
+        share = u / CAPACITY
+        filled = (share + jnp.sqrt(share**2 + 4 * floor**2)) / 2  # floor where u is zero
+        return p["D"] * filled ** p["m"]
 
     transport: dict[str, AbstractUnknown] = {"D": Positive(0.05), "m": Real(0.5)}
-    return scratch_problem("porous-fkpp", flux, transport, cells=cells, noise=noise, wells=wells, knots=knots, n_x=n_x, n_t=n_t)
+    return scratch_problem("porous-fkpp", diffusivity, transport, cells=cells, noise=noise, wells=wells, knots=knots, n_x=n_x, n_t=n_t, floor=floor)
