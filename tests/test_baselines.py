@@ -243,3 +243,18 @@ def test_the_papers_chains_start_from_the_prior():
         weights = np.asarray(state.theta * model.unscaled)
     assert abs(weights.mean()) < 4 / np.sqrt(weights.size)
     assert abs(weights.var() - 1) < 4 * np.sqrt(2 / weights.size)
+
+
+def test_a_schedule_of_the_equations_errors_holds_for_a_measured_right_hand_side():
+    """At twice the size of the errors its misfit counts a quarter, and in the end once."""
+    problem = fd.problem("poisson-nonlinear").replace(network=TINY)
+    with jax.enable_x64(True):
+        model = bind(problem)
+        (name,) = [g.name for g in model.groups if g.physics]
+        warm_up = next(phase for phase in fd.Bayes(preset="paper", sigma_f="exp_0.1_0.05").phases(model) if phase.name == "warm-up")
+        theta, posterior = model.init(jax.random.key(0)), warm_up.mover.posterior
+        first, last = (warm_up._weights(model, theta, np.asarray(progress)) for progress in (0.0, 1.0))
+        assert float(first[name]) == pytest.approx(0.5)
+        assert float(last[name]) == pytest.approx(1.0)
+        without, half, whole = (posterior.log_density(posterior.q(theta), model.data, {name: w}) for w in (0.0, 0.5, 1.0))
+    assert float(half - without) == pytest.approx(float(whole - without) / 4)

@@ -34,6 +34,7 @@ class Posterior(eqx.Module):
         sd: prior standard deviations.
         sigma_f: size of the errors that exact values are given, in their own unit; None to derive it from the data.
         tightness: how much smaller than those of the best data these errors are then, relative to the values.
+        measured_physics: groups that state the equation with errors of a known size, and that size.
 
     Arguments:
         plain: give weights that act on inputs and outputs in the user's units a standard normal prior, and unknown real constants in
@@ -48,9 +49,15 @@ class Posterior(eqx.Module):
     sd: np.ndarray
     sigma_f: float | None
     tightness: float
+    measured_physics: dict[str, float]
 
     def __init__(self, model: Model, sigma_f: float | None, *, tightness: float = 1.0, plain: bool = False, priors: Priors | None = None):
         self.model, self.sigma_f, self.tightness = model, sigma_f, tightness
+        self.measured_physics = {}
+        for g in model.groups:
+            if g.physics and g.noise is not None and not model.size_unknown(g):
+                in_errors = g.noise.pull(jnp.zeros(g.y.size), jnp.ones(g.y.size), g.points, {})
+                self.measured_physics[g.name] = float(1 / np.mean(in_errors))
         self.mean, self.sd = np.zeros(model.size), np.ones(model.size)
         noise, constants = model.noise_place, slice(model.size - model.constant_count, model.size)
         start = np.asarray(model.init(jax.random.key(0)))
@@ -78,7 +85,10 @@ class Posterior(eqx.Module):
         return (theta - jnp.asarray(self.mean, theta.dtype)) / jnp.asarray(self.sd, theta.dtype)
 
     def weights(self, theta: Float[Array, " p"]) -> dict[str, Any]:
-        """For each exact group what its scaled residuals must be multiplied with to have unit variance."""
+        """For each exact group what its scaled residuals must be multiplied with to have unit variance.
+
+        During a warm-up there may be one for a group of ``measured_physics``, too, for its residuals in standard errors.
+        """
         exact = [g for g in self.model.groups if g.exact]
         if self.sigma_f is None:
             return {g.name: self.tightness * self.model.precision(theta) for g in exact}
@@ -91,7 +101,8 @@ class Posterior(eqx.Module):
         for g in model.groups:
             mean, y = model.mean(theta, g), data[g.name].astype(q.dtype)
             if g.noise is not None:
-                total += g.noise.log_prob(mean[g.index], y, g.points, noise[g.name]).astype(q.dtype)
+                log_prob = g.noise.log_prob(mean[g.index], y, g.points, noise[g.name]).astype(q.dtype)
+                total += jnp.asarray(weights.get(g.name, 1.0), q.dtype) ** 2 * log_prob
             else:
                 rows = model.targets(g, y, {}) - model.whiten(g, mean, {})
                 total -= 0.5 * jnp.sum((jnp.asarray(weights[g.name], q.dtype) * rows) ** 2)
@@ -116,8 +127,8 @@ def tightness(model: Model, theta: np.ndarray, weights: Mapping[str, Any]) -> di
         theta: parameters, (data set, p).
         weights: of the exact groups, (data set, chain) each.
     """
-    if not weights:
+    exact = [np.asarray(weights[g.name], float)[:, 0] for g in model.groups if g.exact]
+    if not exact:
         return {}
     precision = np.asarray(jax.vmap(model.precision)(jnp.asarray(theta)))
-    loosest = np.min([np.asarray(w, float)[:, 0] for w in weights.values()], axis=0)
-    return {"tightness of the equation": loosest / precision}
+    return {"tightness of the equation": np.min(exact, axis=0) / precision}

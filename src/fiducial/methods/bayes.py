@@ -32,7 +32,7 @@ class Bayes(AbstractMethod):
         leapfrog: leapfrog steps of a move of ``hmc``.
         doublings: largest number of doublings of a trajectory of ``nuts``.
         sigma_f: size of the errors that exact values are given, in their own unit; a number, or a schedule such as
-            ``"exp_0.05_0.005"`` over the first half of the warm-up.
+            ``"exp_0.05_0.005"`` over the first half of the warm-up. A schedule holds for a measured right-hand side, too, and should end at its size.
         priors: mean and standard deviation of normal priors by name, ``{"k": (0.0, 1.0)}``, for unknown constants and unknown sizes of errors
             (``sd_GROUP``); those of positive ones are for the logarithm. By default constants are around their guess, as far off as it is
             large, and sizes within factors of e squared around a guess from the data.

@@ -25,7 +25,7 @@ class WarmUp(AbstractPhase):
         steps: number of moves.
         mover: how the chain moves.
         step_size: schedule of the step size; None to adapt it, and the mass.
-        sigma_f: schedule of the size of the equation's errors; None for that of the posterior.
+        sigma_f: schedule of the size of the equation's errors, given or measured; None for that of the posterior.
         from_prior: where there is no phase before, start from a draw of the prior instead of a fresh network.
     """
 
@@ -51,7 +51,9 @@ class WarmUp(AbstractPhase):
     def _weights(self, model: Model, theta: Array, progress: Array) -> dict[str, Array]:
         if self.sigma_f is None:
             return self.mover.posterior.weights(theta)
-        return {g.name: jnp.asarray(model.scales[g.name] / self.sigma_f(progress)) for g in model.groups if g.exact}
+        size = jnp.asarray(self.sigma_f(progress))
+        exact = {g.name: model.scales[g.name] / size for g in model.groups if g.exact}
+        return exact | {name: sd / size for name, sd in self.mover.posterior.measured_physics.items()}
 
     def step(self, model: Model, data: Data, state: HamiltonianState, progress: Array, *, key: PRNGKeyArray) -> tuple[HamiltonianState, Info]:
         dtype = self.mover.dtype
