@@ -1,5 +1,6 @@
 """The scratch assays: the reference without networks against closed forms, and the networks against the reference."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -75,6 +76,22 @@ def test_networks_agree_with_the_reference():
         assert abs((row["upper"] - row["lower"]) / (upper - lower) - 1) < 0.1, table
         if name in estimate:
             assert abs(row["estimate"] - estimate[name]) < 0.25 * (upper - lower) / 4, table
+
+
+def test_wells_as_experiments_share_their_constants_only():
+    """Each well starts from its own profile, and a start of one moves no other."""
+    problem = fd.problem("fkpp", cells=16_000, wells="experiments", n_x=6, n_t=4).replace(network=fd.MLP((8,)))
+    assert list(problem.unknowns) == ["D", "r", "start1", "start2", "start3"]
+    result = fd.fit(problem, fd.PINN(adam_steps=0, lm_steps=4), seed=1)
+    _, _, wells = _scratch.measured(16_000)
+    for i in (1, 2, 3):
+        group = next(g for g in problem.groups if g.name == f"u{i}")
+        np.testing.assert_array_equal(group.y, wells[:, i - 1])
+        knots = Profile(problem.domain.lower[0], problem.domain.upper[0], 8).knots
+        start = result.band({"x": knots, "t": np.zeros(8)}).sel(output=f"u{i}")["mean"].values
+        with jax.enable_x64(True):
+            fitted = result.model.unknowns(result.tree["estimate"]["theta"].values)[f"start{i}"]
+        np.testing.assert_allclose(start, fitted, rtol=1e-4, atol=1e-2)
 
 
 @pytest.mark.parametrize("options", [{"knots": 1}, {"wells": "one"}])

@@ -65,7 +65,7 @@ def scratch_problem(
         transport: the unknowns of the diffusivity, the positive ones first.
         cells: number of cells put into each well.
         noise: ``"independent"`` or ``"correlated"``.
-        wells: ``"mean"`` or ``"replicates"``.
+        wells: ``"mean"``, ``"replicates"`` or ``"experiments"``.
         knots: number of values of the profile at t = 0.
         n_x: points in space where the equation must hold.
         n_t: times at which it must.
@@ -73,47 +73,60 @@ def scratch_problem(
     """
     if cells not in DENSITIES:
         raise ValueError(f"{name}(cells={cells!r}): there are assays with {', '.join(map(str, DENSITIES))} cells")
-    if noise not in ("independent", "correlated") or wells not in ("mean", "replicates"):
-        raise ValueError(f"{name}(noise={noise!r}, wells={wells!r}): give 'independent' or 'correlated', and 'mean' or 'replicates'")
+    if noise not in ("independent", "correlated") or wells not in ("mean", "replicates", "experiments"):
+        raise ValueError(f"{name}(noise={noise!r}, wells={wells!r}): give 'independent' or 'correlated', and 'mean', 'replicates' or 'experiments'")
     if knots < 2:
         raise ValueError(f"{name}(knots={knots!r}): the profile at t = 0 needs 2 values or more; 8 is the default")
     x, t, density = measured(cells)
     box = Box(x=(float(x.min()), float(x.max())), t=(0, _LAST))
     profile = Profile(box.lower[0], box.upper[0], knots)
+    # outputs with the values observed of them, and what their starts are called
+    if wells == "experiments":
+        seen, starts = {f"u{i}": density[:, i - 1] for i in (1, 2, 3)}, {f"u{i}": f"start{i}" for i in (1, 2, 3)}
+    else:
+        seen, starts = {"u": density.mean(axis=1) if wells == "mean" else density}, {"u": "start"}
     first = t == 0
-    guess = np.interp(profile.knots, x[first], density[first].mean(axis=1))
-    y = density.mean(axis=1) if wells == "mean" else density
+    guesses = {u: np.interp(profile.knots, x[first], y[first] if y.ndim == 1 else y[first].mean(axis=1)) for u, y in seen.items()}
 
-    def equation(u: Any, at: Any, p: Any) -> Any:
-        def flux(at: Any) -> Any:
-            return diffusivity(u(at), p) * derivative(u, at, "x")
+    def equation(f: Any, at: Any, p: Any) -> tuple[Any, ...]:
+        return tuple(_residual(f[u], at, p, diffusivity) for u in seen)
 
-        return derivative(u, at, "t") - derivative(flux, at, "x") - _growth(u(at), p["r"])
+    def start_exactly(u: Any, at: Any, p: Any) -> Any:
+        made = {n: profile(at.x, p[starts[n]]) + at.t / _LAST * (u if len(seen) == 1 else u[n]) for n in seen}
+        return made if len(seen) > 1 else made["u"]
 
-    def ends(u: Any, at: Any, p: Any) -> Any:
-        return derivative(u, at, "x")
+    def closed(u: str) -> Callable[[Any, Any, Any], Any]:
+        return lambda f, at, p: derivative(f[u], at, "x")
 
     model: AbstractNoise = Gaussian() if noise == "independent" else Correlated(over=("x", "t"))
     side = np.linspace(0, _LAST, n_t)
+    sides = {"left_end": {"x": np.repeat(box.lower[0], n_t), "t": side}, "right_end": {"x": np.repeat(box.upper[0], n_t), "t": side}}
+    compared = noise == "independent" and wells != "experiments"
     return Problem(
         name=name,
         equation=equation,
         domain=box,
-        unknowns={**transport, "r": Positive(0.5), "start": Real(guess, scale=100.0)},
-        outputs={"u": Output(scale=CAPACITY / 4)},
-        network=MLPWithWaves((20, 20), waves=3),
+        unknowns={**transport, "r": Positive(0.5), **{starts[u]: Real(guess, scale=100.0) for u, guess in guesses.items()}},
+        outputs={u: Output(scale=CAPACITY / 4) for u in seen},
+        network=MLPWithWaves((20, 20) if len(seen) == 1 else (30, 30), waves=3),
         collocation=grid(x=n_x, t=n_t),
-        constraint=lambda u, at, p: profile(at.x, p["start"]) + at.t / _LAST * u,
+        constraint=start_exactly,
         observations=[
-            Observed("u", x={"x": x, "t": t}, y=y, noise=model),
-            Observed(ends, x={"x": np.repeat(box.lower[0], n_t), "t": side}, name="left_end"),
-            Observed(ends, x={"x": np.repeat(box.upper[0], n_t), "t": side}, name="right_end"),
+            *(Observed(u, x={"x": x, "t": t}, y=y, noise=model) for u, y in seen.items()),
+            *(Observed(closed(u), x=at, name=end if len(seen) == 1 else f"{end}_{u}") for u in seen for end, at in sides.items()),
         ],
-        units={"x": "mm", "t": "days", "u": "cells/mm^2", "D": "mm^2/day", "r": "1/day", "start": "cells/mm^2"},
-        exact=_reference(diffusivity, transport, profile, np.stack([x, t], axis=1), guess, y) if noise == "independent" else None,
+        units={"x": "mm", "t": "days", "D": "mm^2/day", "r": "1/day", **dict.fromkeys([*seen, *starts.values()], "cells/mm^2")},
+        exact=_reference(diffusivity, transport, profile, np.stack([x, t], axis=1), guesses["u"], seen["u"]) if compared else None,
         paper={"efi": PAPER_EFI_REAL_DATA},
         options={"cells": cells, "noise": noise, "wells": wells, "knots": knots, "n_x": n_x, "n_t": n_t, **more},
     )
+
+
+def _residual(u: Any, at: Any, p: Any, diffusivity: Diffusivity) -> Any:
+    def flux(at: Any) -> Any:
+        return diffusivity(u(at), p) * derivative(u, at, "x")
+
+    return derivative(u, at, "t") - derivative(flux, at, "x") - _growth(u(at), p["r"])
 
 
 def _growth(u: Any, r: Any) -> Any:

@@ -11,7 +11,8 @@ def fkpp(*, cells: int = 20_000, noise: str = "independent", wells: str = "mean"
     Arguments:
         cells: cells put into each well: 10,000, 12,000, ... or 20,000.
         noise: ``"independent"`` errors of unknown size, as in the paper, or ``"correlated"`` ones.
-        wells: ``"mean"`` of the three wells, as in the paper, or all three as ``"replicates"``.
+        wells: ``"mean"`` of the three wells, as in the paper, all three as ``"replicates"``, or as three ``"experiments"``
+            with a start and errors of their own, and the same constants.
         knots: number of values that give the profile at t = 0, with a smooth curve through them.
         n_x: points in space where the equation must hold.
         n_t: times at which it must (the paper has a grid of 50 x 10).

@@ -24,7 +24,8 @@ def porous_fkpp(
     Arguments:
         cells: cells put into each well: 10,000, 12,000, ... or 20,000.
         noise: ``"independent"`` errors of unknown size, as in the paper, or ``"correlated"`` ones.
-        wells: ``"mean"`` of the three wells, as in the paper, or all three as ``"replicates"``.
+        wells: ``"mean"`` of the three wells, as in the paper, all three as ``"replicates"``, or as three ``"experiments"``
+            with a start and errors of their own, and the same constants.
         knots: number of values that give the profile at t = 0, with a smooth curve through them.
         floor: what u / 1700 is smoothly kept above within the power; a power of a negative number is none.
         n_x: points in space where the equation must hold.
