@@ -18,7 +18,10 @@ from fiducial import catalogue
 
 DOCS = Path(__file__).parent.parent / "docs"
 KEPT = DOCS / "images" / "gallery"
-NOTE = "This page is written by `make gallery`: every ready problem with the default method, seed 0."
+NOTE = (
+    "This page is written by `make gallery`: every ready problem with the default method, seed 0. "
+    "The seconds are longer where a machine had other work."
+)
 
 
 def intervals(result: fd.Result) -> str:
