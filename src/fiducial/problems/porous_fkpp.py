@@ -11,7 +11,7 @@ from ._scratch import CAPACITY, scratch_problem
 
 def porous_fkpp(
     *,
-    cells: int = 20_000,
+    cells: int = 16_000,
     noise: str = "independent",
     wells: str = "mean",
     knots: int = 8,
