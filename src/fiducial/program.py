@@ -157,12 +157,12 @@ class Program:
         sets, chains = status.shape
         # one axis of lanes: each axis of a batch means another pass over the whole program while it is traced
         own = jax.tree.map(lambda v: jnp.repeat(v, chains, axis=0), data)
-        flat: tuple[Any, Any, Any] = jax.tree.map(lambda v: v.reshape(sets * chains, *v.shape[2:]), (state, status, keys))
+        flat = jax.tree.map(lambda v: v.reshape(sets * chains, *v.shape[2:]), (state, status, keys))
         if sets * chains == 1:  # products in a batch of one are slower than without
-            one = jax.tree.map(lambda v: v[0], (own, *flat))
-            found = jax.tree.map(lambda v: v[None], self._lane_chunk(*one, first))
+            own, (state, status, keys) = jax.tree.map(lambda v: v[0], (own, flat))
+            found = jax.tree.map(lambda v: v[None], self._lane_chunk(own, state, status, keys, first))
         else:
-            found = jax.vmap(self._lane_chunk, (0, 0, 0, 0, None))(own, *flat, first)
+            found = jax.vmap(self._lane_chunk, (0, 0, 0, 0, None))(own, flat[0], flat[1], flat[2], first)
         return jax.tree.map(lambda v: v.reshape(sets, chains, *v.shape[1:]), found)
 
     def _batched_few(self, data: Data, state: Any, status: Any, keys: Any, first: Any, rows: Any) -> Any:
