@@ -35,7 +35,7 @@ def test_montroll_with_a_free_exponent_is_exact_and_names_the_pair():
     """
     problem = fd.problem("montroll", theta=None)
     problem = problem.replace(network=fd.MLP((20, 20), problem.recipe.activation))
-    result = fd.fit(problem, fd.EFIDirect(draws=600), seed=0)
+    result = fd.fit(problem, fd.EFIDirect(draws=300), seed=0)
     for level in (0.5, 0.95):
         exact = problem.exact({"p": problem.groups[0].y}, (), level)
         for name in ("k", "C", "exponent", "sd_p"):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fiducial as fd
+from fiducial.model import bind
 from fiducial.problems import _scratch
 from fiducial.problems._curve import ExactCurve
 from fiducial.problems._lines import Lines
@@ -82,16 +83,21 @@ def test_wells_as_experiments_share_their_constants_only():
     """Each well starts from its own profile, and a start of one moves no other."""
     problem = fd.problem("fkpp", cells=16_000, wells="experiments", n_x=6, n_t=4).replace(network=fd.MLP((8,)))
     assert list(problem.unknowns) == ["D", "r", "start1", "start2", "start3"]
-    result = fd.fit(problem, fd.PINN(adam_steps=0, lm_steps=4), seed=1)
     _, _, wells = _scratch.measured(16_000)
-    for i in (1, 2, 3):
-        group = next(g for g in problem.groups if g.name == f"u{i}")
-        np.testing.assert_array_equal(group.y, wells[:, i - 1])
-        knots = Profile(problem.domain.lower[0], problem.domain.upper[0], 8).knots
-        start = result.band({"x": knots, "t": np.zeros(8)}).sel(output=f"u{i}")["mean"].values
-        with jax.enable_x64(True):
-            fitted = result.model.unknowns(result.tree["estimate"]["theta"].values)[f"start{i}"]
-        np.testing.assert_allclose(start, fitted, rtol=1e-4, atol=1e-2)
+    knots = Profile(problem.domain.lower[0], problem.domain.upper[0], 8).knots
+    points = problem.domain.points({"x": knots, "t": 0.0})
+    with jax.enable_x64(True):
+        model = bind(problem)
+        theta = model.init(jax.random.key(0))
+        place, _ = model.find("start2")
+        moved = theta.at[place].add(1.0)
+        before, after = (np.asarray(model.evaluate(t, points)) for t in (theta, moved))
+        starts = [np.asarray(model.unknowns(theta)[f"start{i}"]) for i in (1, 2, 3)]
+    for i, start in enumerate(starts):
+        group = next(g for g in problem.groups if g.name == f"u{i + 1}")
+        np.testing.assert_array_equal(group.y, wells[:, i])
+        np.testing.assert_allclose(before[:, i], start, atol=1e-6)
+    np.testing.assert_allclose(after - before, 100.0 * np.array([[0.0, 1.0, 0.0]] * 8), atol=1e-6)  # in units of 100 cells
 
 
 @pytest.mark.parametrize("options", [{"knots": 1}, {"wells": "one"}])
