@@ -14,7 +14,10 @@ ROOT = Path(fiducial.__file__).parent
 # Inner rings first. A module may import from its own ring and from those above it in this table.
 RINGS = [
     ("vocabulary", ["files", "data", "status", "schedules", "unknowns", "coordinates", "flat"]),
-    ("abstractions", ["collocation", "operators", "taylor", "networks", "field", "noise_model", "observed", "group", "problem", "kernel"]),
+    (
+        "abstractions",
+        ["collocation", "operators", "taylor", "derivatives_used", "networks", "field", "noise_model", "observed", "group", "problem", "kernel"],
+    ),
     ("interfaces", ["start", "scaling", "ansatz", "model", "method"]),
     (
         "numerics",

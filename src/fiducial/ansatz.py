@@ -11,9 +11,10 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .coordinates import Point, hand_over
+from .derivatives_used import indices_used
 from .field import Field
 from .problem import Problem
-from .taylor import Index, coordinate_series, derivative_at, indices_used
+from .taylor import Index, coordinate_series, derivative_at
 
 Quantity = Callable[[Any, Any, Any], Any]
 """``(field, at, p) -> number``."""
