@@ -9,7 +9,7 @@ from ..dropout import require_mlp
 from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_choice, require_noise, require_paper, require_positive
 from ..model import Data, Model
 from ..phases.dropout_passes import DropoutPasses
-from ..phases.dropout_training import DropoutTraining
+from ..phases.dropout_training import DropoutTraining, trajectory_answer
 from ..problem import Problem
 from ..schedules import exponential, parse
 
@@ -27,7 +27,8 @@ class ConcreteDropout(AbstractMethod):
         length_scale: weights have a normal prior with a standard deviation of one over this.
         chains: number of networks, trained from different starts.
         precision: ``"float32"`` or ``"float64"``, for the training.
-        preset: ``"paper"`` for a plain network trained with the steps that the paper states for dropout.
+        preset: ``"paper"`` for a plain network trained with the steps that the paper states for dropout, and draws taken along the
+            second half of the training.
 
     Reference:
         Gal, Hron, Kendall (2017), Concrete dropout, NeurIPS.
@@ -58,15 +59,19 @@ class ConcreteDropout(AbstractMethod):
         require_paper(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        steps, rate = self.train_steps, exponential(self.learning_rate, self.learning_rate / 100)
         if self.preset == "paper":
             table = model.problem.paper[self.name]
-            steps, rate = table["steps"], parse(table["learning_rate"])
-        plain = self.preset == "paper"
-        training = DropoutTraining(steps, rate, None, self.length_scale, plain=plain, dtype=jnp.dtype(self.precision))
+            return (DropoutTraining(table["steps"], parse(table["learning_rate"]), None, self.length_scale, plain=True, trajectory=True),)
+        rate = exponential(self.learning_rate, self.learning_rate / 100)
+        training = DropoutTraining(self.train_steps, rate, None, self.length_scale, dtype=jnp.dtype(self.precision))
         return training, DropoutPasses(self.draws, training.rates)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
-        rates = np.asarray(outcome.state.rates, float).mean(axis=1)
+        state, (training, *_) = outcome.state, self.phases(model)
+        found = training.rates(state.logits) if self.preset == "paper" else state.rates
+        rates = np.asarray(found, float).mean(axis=1)
         facts = {"dropout rate": rates.max(axis=1)} | {f"rate of layer {i + 1}": rates[:, i] for i in range(rates.shape[1])}
-        return Answer(estimate=np.asarray(outcome.state.theta[:, 0], float), draws=outcome.draws["draw"], facts=facts)
+        if self.preset == "paper":
+            answer = trajectory_answer(outcome, model.problem.paper[self.name]["burn_in"])
+            return answer._replace(facts={**answer.facts, **facts})
+        return Answer(estimate=np.asarray(state.theta[:, 0], float), draws=outcome.draws["draw"], facts=facts)
