@@ -2,16 +2,22 @@
 
     python benchmarks/efi_speed.py             # against an eager PyTorch loop (pip install torch==2.13.0), one data set, one chain
     python benchmarks/efi_speed.py 100 190000  # so many data sets and of the 200,000 iterations, one chain each, without PyTorch
+    python benchmarks/efi_speed.py 100 2000 --kernels  # the same, and what a GPU spends its time on
 
 The PyTorch loop does the same arithmetic in the way such loops are written: autograd for both derivatives in x and
 for the gradient, one data set at a time. It is given what saves work here too: sensors that are evaluated once, and no
 table of observations times parameters.
 """
 
+import collections
 import contextlib
+import gzip
+import json
 import platform
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -26,8 +32,11 @@ class Enough(Exception):  # noqa: N818 - not an error
     """So many iterations have been timed."""
 
 
-def ours(sets: int, iterations: int) -> tuple[float, float]:
-    """Seconds to compile, and of so many of the paper's 200,000 iterations (the pilot fit, which the paper does not have, is left out)."""
+def ours(sets: int, iterations: int, trace: str | None = None) -> tuple[float, float, float]:
+    """Seconds to compile, of so many of the paper's 200,000 iterations (the pilot fit, which the paper does not have, is left out), and how many ran.
+
+    With ``trace`` these are written down there, kernel by kernel.
+    """
     problem = fd.problem("poisson")
     data = fd.simulate(problem, sets, seed=0)
     marks: list[tuple[float, float]] = []
@@ -35,6 +44,8 @@ def ours(sets: int, iterations: int) -> tuple[float, float]:
     def report(progress):
         if progress.phase == "draw":
             marks.append((time.perf_counter(), progress.step / progress.steps * problem.paper["efi"]["steps"]))
+            if trace and len(marks) == 1:
+                jax.profiler.start_trace(trace)
             if progress.diverged == progress.lanes:
                 raise RuntimeError("all chains diverged, so that most iterations were left out")
             if marks[-1][1] - marks[0][1] >= iterations:
@@ -44,9 +55,28 @@ def ours(sets: int, iterations: int) -> tuple[float, float]:
         runner = Runner(bind(problem), fd.EFI(preset="paper", precision="float32", chains=1))
         with contextlib.suppress(Enough):
             runner.run(data, seed=0, report=report)
+    if trace:
+        jax.profiler.stop_trace()
     # all is compiled before the first chunk of the chain, which follows its start; later ones are timed
     (begun, before), (ended, after) = marks[0], marks[-1]
-    return runner._seconds["compile"], (ended - begun) * iterations / (after - before)
+    return runner._seconds["compile"], (ended - begun) * iterations / (after - before), after - before
+
+
+def kernels(trace: str, iterations: float) -> list[str]:
+    """A line for each kernel that takes a hundredth of the time or more."""
+    (file,) = Path(trace).rglob("*.trace.json.gz")
+    events = json.loads(gzip.decompress(file.read_bytes()))["traceEvents"]
+    devices = {e["pid"] for e in events if e.get("name") == "process_name" and "GPU" in e["args"]["name"]}
+    times: dict[str, list[float]] = collections.defaultdict(list)
+    for e in events:
+        if e.get("ph") == "X" and e["pid"] in devices and "hlo_op" in e.get("args", {}):
+            times[e["name"]].append(e["dur"])
+    total = sum(map(sum, times.values()))
+    lines = [f"{sum(map(len, times.values())) / iterations:.0f} kernels, {total / iterations:.0f} us an iteration"]
+    for name, own in sorted(times.items(), key=lambda item: -sum(item[1])):
+        if sum(own) > total / 100:
+            lines.append(f"{sum(own) / iterations:8.1f} us in {len(own) / iterations:.2f} x {name[:80]}")
+    return lines
 
 
 def floor(repeats: int = 1000) -> float:
@@ -122,14 +152,18 @@ def main() -> None:
     print(f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}")
     if len(sys.argv) > 1:
         sets, iterations = int(sys.argv[1]), int(sys.argv[2])
-        compiling, seconds = ours(sets, iterations)
-        print(f"{sets} data sets x {iterations} iterations: {seconds:.1f} s after {compiling:.1f} s of compiling")
-        print(f"{1e6 * seconds / iterations:.1f} us an iteration of all, {1e6 * seconds / iterations / sets:.2f} us of one data set")
+        with tempfile.TemporaryDirectory() as folder:
+            trace = folder if "--kernels" in sys.argv else None
+            compiling, seconds, ran = ours(sets, iterations, trace)
+            print(f"{sets} data sets x {iterations} iterations: {seconds:.1f} s after {compiling:.1f} s of compiling")
+            print(f"{1e6 * seconds / iterations:.1f} us an iteration of all, {1e6 * seconds / iterations / sets:.2f} us of one data set")
+            if trace:
+                print("\n".join(kernels(trace, ran)))
         return
     import torch
 
     loop = pytorch(300)
-    compiling, seconds = ours(1, 20_000)
+    compiling, seconds, _ = ours(1, 20_000)
     mine = seconds / 20_000
     print(f"eager PyTorch {torch.__version__}, {torch.get_num_threads()} threads: {1e3 * loop:.2f} ms an iteration")
     print(f"fiducial: {1e3 * mine:.3f} ms an iteration ({compiling:.1f} s of compiling); ratio {loop / mine:.1f}")

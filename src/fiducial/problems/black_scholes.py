@@ -15,6 +15,7 @@ from ..observed import Observed
 from ..operators import derivative
 from ..problem import Output, Problem, Truth
 from ..unknowns import AbstractUnknown, Positive, Real
+from ._option import ExactOption
 from ._paper import PAPER_EFI, paper_baselines
 
 _STRIKE, _EXPIRY, _HIGHEST = 1.0, 1.0, 2.0
@@ -38,21 +39,24 @@ def black_scholes(
     sd: float = 0.05,
     replicates: int = 10,
     edge: str = "quoted",
+    terms: int = 1,
     n_edge: int = 30,
     n_f: int = 400,
     data_seed: int = 0,
 ) -> Problem:
     """V_t + sigma^2 S^2 V_SS / 2 + r S V_S = r V; prices at expiry and at S = 0 are known, five at t = 0 are measured with noise.
 
-    Prices at S = 2 are quoted, too; or, as in the paper, they are a free function of time, and then what is taken for granted
-    about its smoothness decides how wide the band is.
+    Prices at S = 2 are quoted, too; or they are what a payment now would be worth plus a polynomial with unknown coefficients
+    in the time that is left, from its square on, which is smooth at the corner; or, as in the paper, they are left to the
+    network, and then its smoothness decides how wide the band is.
 
     Arguments:
         kind: ``"call"`` or ``"put"``.
         unknown: ``"sigma"`` or ``"r"`` to infer the volatility or the rate as well; None when both are known.
         sd: standard deviation of the measured prices.
         replicates: measurements at each of S = 0.2, 0.4, 0.6, 0.8 and 1.
-        edge: ``"quoted"`` for known prices at S = 2, ``"free"`` to leave them to the network, as the paper does.
+        edge: ``"quoted"`` for known prices at S = 2, ``"curve"`` for a polynomial, ``"free"`` to leave them to the network, as the paper does.
+        terms: number of the polynomial's coefficients ``time_value``.
         n_edge: points on each of the edges S = 0 and S = 2; prices at expiry hold by construction.
         n_f: number of points where the equation must hold.
         data_seed: seed of the simulated measurements.
@@ -61,10 +65,13 @@ def black_scholes(
         >>> list(black_scholes(unknown="sigma").unknowns)
         ['sigma']
     """
-    if kind not in ("call", "put") or unknown not in (None, "sigma", "r") or edge not in ("quoted", "free"):
+    if kind not in ("call", "put") or unknown not in (None, "sigma", "r") or edge not in ("quoted", "curve", "free"):
         raise ValueError(
-            f"black-scholes(kind={kind!r}, unknown={unknown!r}, edge={edge!r}): give 'call' or 'put'; 'sigma', 'r' or None; 'quoted' or 'free'"
+            f"black-scholes(kind={kind!r}, unknown={unknown!r}, edge={edge!r}): "
+            "give 'call' or 'put'; 'sigma', 'r' or None; 'quoted', 'curve' or 'free'"
         )
+    if terms < 1:
+        raise ValueError(f"black-scholes(terms={terms!r}): give 1 or more")
     guesses: dict[str, AbstractUnknown] = {"sigma": Positive(0.3), "r": Real(0.0, scale=0.1)}
     true = {"sigma": _VOLATILITY, "r": _RATE}
 
@@ -86,15 +93,37 @@ def black_scholes(
         """At S = 0 a call is worth nothing, and a put the strike, discounted."""
         return V(at) - (0.0 if kind == "call" else _STRIKE * jnp.exp(-p.get("r", _RATE) * (_EXPIRY - at.t)))
 
+    def certain(left: Any, rate: Any) -> Any:
+        """The price at S = 2 if the option is sure to be used, or sure not to be."""
+        return _HIGHEST - _STRIKE * jnp.exp(-rate * left) if kind == "call" else 0.0 * left
+
+    def curve(V: Any, at: Any, p: Any) -> Any:
+        left = _EXPIRY - at.t
+        return V(at) - certain(left, p.get("r", _RATE)) - sum(p["time_value"][k] * left ** (k + 2) for k in range(terms))
+
+    def true_price(S: Any, t: Any) -> np.ndarray:
+        with jax.enable_x64(True):
+            return np.asarray(_price(S, t, kind))
+
     sensors, side = np.array([0.2, 0.4, 0.6, 0.8, 1.0]), np.linspace(0, 1, n_edge)
-    with jax.enable_x64(True):
-        price, quoted = np.asarray(_price(sensors, 0.0, kind)), np.asarray(_price(_HIGHEST, _EXPIRY * side, kind))
-    y = price[:, None] + sd * np.random.default_rng(data_seed).standard_normal((5, replicates))
+    quoted = true_price(_HIGHEST, _EXPIRY * side)
+    y = true_price(sensors, 0.0)[:, None] + sd * np.random.default_rng(data_seed).standard_normal((5, replicates))
+    upper = {"S": _HIGHEST, "t": _EXPIRY * side}
+    high = {"quoted": [Observed("V", x=upper, y=quoted, name="high_edge")], "curve": [Observed(curve, x=upper, name="high_edge")], "free": []}
+
+    def time_value(left: Any) -> np.ndarray:
+        with jax.enable_x64(True):
+            return true_price(_HIGHEST, _EXPIRY - left) - np.asarray(certain(left, _RATE))
+
+    exact = None
+    if edge == "curve" and unknown is None:
+        known = {"volatility": _VOLATILITY, "rate": _RATE, "highest": _HIGHEST, "expiry": _EXPIRY}
+        exact = ExactOption(true_price, time_value, sensors, sd=sd, terms=terms, **known)
     return Problem(
         name="black-scholes",
         equation=equation,
         domain=Box(S=(0, _HIGHEST), t=(0, _EXPIRY)),
-        unknowns={name: guess for name, guess in guesses.items() if name == unknown},
+        unknowns={n: guess for n, guess in guesses.items() if n == unknown} | ({"time_value": Real([0.0] * terms)} if edge == "curve" else {}),
         outputs={"V": Output(scale=0.5)},
         network=MLP((50, 50)),
         constraint=near_expiry,
@@ -102,9 +131,10 @@ def black_scholes(
         observations=[
             Observed("V", x={"S": sensors, "t": 0.0}, y=y, noise=Gaussian(sd=sd)),
             Observed(worthless, x={"S": 0.0, "t": _EXPIRY * side}, name="low_edge"),
-            *([Observed("V", x={"S": _HIGHEST, "t": _EXPIRY * side}, y=quoted, name="high_edge")] if edge == "quoted" else []),
+            *high[edge],
         ],
         truth=Truth(outputs={"V": lambda at: _price(at.S, at.t, kind)}, unknowns={name: value for name, value in true.items() if name == unknown}),
+        exact=exact,
         paper={
             **paper_baselines(steps=200_000, bayes_steps=100_000, sigma_f=0.05, pretrain=5000, learning_rates={"exp_0.05_0.005": "linear_1e-4_1e-5"}),
             "efi": {**PAPER_EFI, "steps": 300_000},
@@ -115,6 +145,7 @@ def black_scholes(
             "sd": sd,
             "replicates": replicates,
             "edge": edge,
+            "terms": terms,
             "n_edge": n_edge,
             "n_f": n_f,
             "data_seed": data_seed,
