@@ -5,10 +5,12 @@ import json
 import jax
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import fiducial as fd
 from fiducial import catalogue
 from fiducial.model import bind
+from fiducial.problems._option import respond
 from helpers import SMALL, TINY, decay
 
 # these are fitted in full by other tests
@@ -34,6 +36,7 @@ def test_problem_runs_through(name, tmp_path):
         ("black-scholes", {"kind": "straddle"}),
         ("black-scholes", {"unknown": "T"}),
         ("black-scholes", {"edge": 3}),
+        ("black-scholes", {"edge": "curve", "terms": 0}),
         ("fkpp", {"cells": 11_000}),
         ("porous-fkpp", {"noise": "white"}),
         ("lotka-volterra", {"observe": "predator"}),
@@ -68,6 +71,28 @@ def test_the_heat_equation_has_its_exact_interval():
     result = fd.fit(problem, fd.EFIDirect(draws=3000), seed=0)
     exact = problem.exact({"u": problem.groups[0].y}, result.grid(3).coordinates(), 0.95)["D"]
     check_limits(tuple(result.parameters().loc["D", ["lower", "upper"]]), exact, off=0.06, width=0.07)
+    assert result.diagnose().verdict == "trust"
+
+
+def test_responses_of_an_option_price_are_those_of_a_known_one():
+    """A call whose strike is above the edge is worth nothing at expiry and at S = 0, so its price is the response to its price at the edge."""
+
+    def price(S, left, strike=2.5, volatility=0.5, rate=0.05):
+        S, spread = np.maximum(S, 1e-12), volatility * np.sqrt(np.maximum(left, 1e-12))
+        up = (np.log(S / strike) + rate * left) / spread + spread / 2
+        return S * ndtr(up) - strike * np.exp(-rate * left) * ndtr(up - spread)
+
+    S, left = np.linspace(0, 2, 401), np.linspace(0, 1, 401)
+    found = respond(S, left, price(2.0, left)[:, None], 0.5, 0.05)[..., 0]
+    assert np.max(np.abs(found - price(S[:, None], left))) < 1e-5
+
+
+def test_black_scholes_with_an_unknown_edge_has_its_exact_band():
+    """The price is linear in the edge's coefficient; the width of 1,000 draws has a Monte-Carlo error of 3 %."""
+    problem, at = fd.problem("black-scholes", unknown=None, edge="curve"), {"S": np.array([0.8, 1.0, 1.4, 2.0]), "t": np.array([0.0, 0.0, 0.5, 0.0])}
+    result = fd.fit(problem.replace(network=SMALL), fd.EFIDirect(draws=1000), seed=0)
+    exact, band = problem.exact({"V": problem.groups[0].y.reshape(5, -1)}, at, 0.95), result.band(at).sel(output="V")
+    check_limits((band.lower.values, band.upper.values), exact["V"], off=0.1, width=0.1)
     assert result.diagnose().verdict == "trust"
 
 

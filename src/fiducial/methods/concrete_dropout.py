@@ -59,19 +59,21 @@ class ConcreteDropout(AbstractMethod):
         require_paper(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        if self.preset == "paper":
-            table = model.problem.paper[self.name]
-            return (DropoutTraining(table["steps"], parse(table["learning_rate"]), None, self.length_scale, plain=True, trajectory=True),)
-        rate = exponential(self.learning_rate, self.learning_rate / 100)
-        training = DropoutTraining(self.train_steps, rate, None, self.length_scale, dtype=jnp.dtype(self.precision))
-        return training, DropoutPasses(self.draws, training.rates)
+        training = self._training(model)
+        return (training,) if self.preset == "paper" else (training, DropoutPasses(self.draws, training.rates))
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
-        state, (training, *_) = outcome.state, self.phases(model)
-        found = training.rates(state.logits) if self.preset == "paper" else state.rates
-        rates = np.asarray(found, float).mean(axis=1)
+        state, paper = outcome.state, self.preset == "paper"
+        rates = np.asarray(self._training(model).rates(state.logits) if paper else state.rates, float).mean(axis=1)
         facts = {"dropout rate": rates.max(axis=1)} | {f"rate of layer {i + 1}": rates[:, i] for i in range(rates.shape[1])}
-        if self.preset == "paper":
+        if paper:
             answer = trajectory_answer(outcome, model.problem.paper[self.name]["burn_in"])
             return answer._replace(facts={**answer.facts, **facts})
         return Answer(estimate=np.asarray(state.theta[:, 0], float), draws=outcome.draws["draw"], facts=facts)
+
+    def _training(self, model: Model) -> DropoutTraining:
+        if self.preset == "paper":
+            table = model.problem.paper[self.name]
+            return DropoutTraining(table["steps"], parse(table["learning_rate"]), None, self.length_scale, plain=True, trajectory=True)
+        rate = exponential(self.learning_rate, self.learning_rate / 100)
+        return DropoutTraining(self.train_steps, rate, None, self.length_scale, dtype=jnp.dtype(self.precision))

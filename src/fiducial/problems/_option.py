@@ -32,7 +32,7 @@ class ExactOption:
         left = np.linspace(0, expiry, _STEPS + 1)
         self._axes = np.linspace(0, highest, _STEPS + 1), left
         drives = np.stack([*(left**k for k in range(2, terms + 2)), edge(left)], axis=1)
-        self._responses = _respond(self._axes[0], left, drives, volatility, rate)
+        self._responses = respond(self._axes[0], left, drives, volatility, rate)
 
     def __call__(self, data: Mapping[str, np.ndarray], at: Any, level: float) -> dict[str, tuple[Any, Any]]:
         y = data["V"]
@@ -46,10 +46,8 @@ class ExactOption:
         columns, missing = self._at(S.ravel(), t.ravel())
         middle = self.price(S.ravel(), t.ravel()) - missing + columns @ found
         half, half_edge = (quantile * np.linalg.norm(v, axis=1) for v in (columns @ root, root))
-        limits = {"V": (middle - half, middle + half)}
-        return {name: (lower.reshape(S.shape), upper.reshape(S.shape)) for name, (lower, upper) in limits.items()} | {
-            "time_value": (found - half_edge, found + half_edge)
-        }
+        lower, upper = (v.reshape(S.shape) for v in (middle - half, middle + half))
+        return {"V": (lower, upper), "time_value": (found - half_edge, found + half_edge)}
 
     def _at(self, S: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Responses to the coefficients, and to what the true edge has beyond what is known."""
@@ -60,7 +58,7 @@ class ExactOption:
         return found[:, :-1], found[:, -1]
 
 
-def _respond(S: np.ndarray, left: np.ndarray, drives: np.ndarray, volatility: float, rate: float) -> np.ndarray:
+def respond(S: np.ndarray, left: np.ndarray, drives: np.ndarray, volatility: float, rate: float) -> np.ndarray:
     """Prices that are zero at expiry and at S = 0, and ``drives`` at the upper edge, by Crank-Nicolson steps; axes (S, time left, drive)."""
     from scipy.linalg import solve_banded
 
