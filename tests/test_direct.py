@@ -207,6 +207,22 @@ def test_an_unknown_that_the_data_do_not_inform_is_named():
     assert any("idle" in reason for reason in diagnosis.reasons)
 
 
+@pytest.mark.parametrize(("apart", "verdict"), [(0.0, "do not trust"), (0.5, "trust")])
+def test_unknowns_of_which_only_the_product_is_informed_are_not_trusted(apart, verdict):
+    """Both move with every draw, but along one direction: each one's limits are those of a start, not of the data."""
+    t = np.linspace(0, 3, 12)
+    problem = fd.Problem(
+        equation=lambda u, t, p: fd.derivative(u, t) + p["a"] * p["b"] * u(t) - apart * p["b"],
+        domain=fd.Box(t=(0, 3)),
+        unknowns={"a": fd.Positive(1.0), "b": fd.Positive(1.5)},
+        observations=[fd.Observed("u", t, apart + (1 - apart) * np.exp(-1.2 * t), fd.Gaussian(sd=0.01)), fd.Observed("u", 0.0, 1.0)],
+        network=fd.MLP((12,)),
+    )
+    diagnosis = fd.fit(problem, fd.EFIDirect(draws=500), seed=0).diagnose()
+    assert diagnosis.verdict == verdict, diagnosis
+    assert any("1 directions of 2 unknowns" in reason for reason in diagnosis.reasons) == (verdict == "do not trust")
+
+
 @pytest.mark.parametrize("method", [fd.EFIDirect, fd.EFILinear, fd.EFIGN])
 def test_problems_that_it_cannot_serve_are_told_so(method):
     exact = fd.Problem(equation=None, domain=fd.Box(t=(0, 1)), observations=[fd.Observed("u", [0.0], [1.0])])

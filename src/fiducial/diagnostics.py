@@ -311,11 +311,19 @@ def _identifiable(result: "Result") -> list[Check]:
     every = pairs(found)
     if not every:
         return []
+    checks, informed = [], result.facts.get("effective parameters", math.inf)
+    missing = max(0.0, len(found.names) - informed)
+    if missing > 0.5:
+        advice = (
+            f"the data move {informed:.0f} directions of {len(found.names)} unknowns, so the others are held by the start or by what the network can "
+            "represent, and limits are too narrow; fix an unknown, measure what it changes, or give a wider network and more points of the equation"
+        )
+        checks.append(Check("unknowns beyond the directions that the data inform", missing, 0.5, False, True, advice))
     values, vectors = np.linalg.eigh(np.corrcoef(found.scaled.T))
     condition = float(values[-1] / max(values[0], 1e-300))
     sloppy = ", ".join(f"{v:+.2f} {label}" for label, v in zip(found.names, vectors[:, 0], strict=True) if abs(v) > 0.1)
     advice = f"the data hardly tell the unknowns apart: the combination ({sloppy}) is poorly known; fix one of them, or measure where they differ"
-    checks = [Check("condition of the unknowns' correlation", condition, 1e4, condition <= 1e4, False, advice)]
+    checks.append(Check("condition of the unknowns' correlation", condition, 1e4, condition <= 1e4, False, advice))
     # constants that are well known, each by itself, may well depend on each other
     vague = hardly_known(found)
     doubtful = [p for p in every if vague[p.first] and vague[p.second]]
