@@ -2,15 +2,17 @@
 
 The reference has no network: the equation is solved by finite volumes, and its fiducial density is sampled (``Problem.exact``).
 
-python benchmarks/scratch.py [fkpp|porous-fkpp] [cells ...] [--reference]
+python benchmarks/scratch.py [fkpp|porous-fkpp] [cells ...] [--reference | --experiments]
 
-With ``--reference`` nothing is fitted, and the first of the three entries is left out.
+With ``--reference`` nothing is fitted, and the first of the three entries is left out. With ``--experiments`` the three wells are
+experiments of their own, and the estimates of a network stand beside those of a least-squares fit without one.
 """
 
 import sys
 
 import jax
 import numpy as np
+from scipy.optimize import least_squares
 
 import fiducial as fd
 
@@ -58,6 +60,29 @@ def ours(problem: fd.Problem, names: list[str]) -> tuple[list[str], list[str]]:
     return [f"{float(np.sqrt(np.mean((np.asarray(fitted) - group.y) ** 2))):.1f}", *entries], how
 
 
+def experiments(model: str, cells: int) -> str:
+    """One line of estimates for three wells with starts and error sizes of their own and the same constants."""
+    problem, single = fd.problem(model, cells=cells, wells="experiments"), fd.problem(model, cells=cells).exact
+    result = fd.fit(problem, fd.PINN(), seed=0, progress=False)
+    found = result.parameters()["estimate"]
+    y = np.stack([g.y for g in problem.groups if g.noise is not None])
+    names, size = single.names, np.ones(3)
+    start = np.concatenate([single.start[: len(names)], *[single.start[len(names) :]] * 3])
+
+    def off(b: np.ndarray) -> np.ndarray:
+        own = np.column_stack([np.tile(b[: len(names)], (3, 1)), b[len(names) :].reshape(3, -1)])
+        return ((single.curve(single.x, [column[:, None] for column in own.T]) - y) / size[:, None]).ravel()
+
+    lower = [0.0 if n in ("D", "r") else -np.inf for n in names] + [-np.inf] * (len(start) - len(names))
+    for _ in range(6):  # each time with the sizes of the errors that were left
+        fit = least_squares(off, start, bounds=(lower, np.inf), x_scale=np.abs(start))
+        left = off(fit.x).reshape(3, -1) * size[:, None]
+        start, size = fit.x, np.sqrt(np.mean(left**2, axis=1))
+    sd = np.sqrt(np.diag(np.linalg.inv(fit.jac.T @ fit.jac)))
+    each = ", ".join(f"{found[n]:.4g} / {fit.x[i]:.4g} ± {sd[i]:.2g}" for i, n in enumerate(names))
+    return f"| {model} | {cells} | {', '.join(names)} | {each} | {result.status.name.lower()} | {result.seconds['run']:.0f} |"
+
+
 def row(model: str, cells: int, *, only_reference: bool) -> str:
     """One line of the table."""
     problem = fd.problem(model, cells=cells)
@@ -71,14 +96,17 @@ def row(model: str, cells: int, *, only_reference: bool) -> str:
 def main() -> None:
     models = [m for m in PAPER if m in sys.argv[1:]] or list(PAPER)
     wells = [int(a) for a in sys.argv[1:] if a.isdigit()] or list(PAPER["fkpp"])
-    who = "reference / paper" if "--reference" in sys.argv else "ours / reference / paper"
-    print(f"each entry: {who}")
-    print("| model | cells | RMSE | D | r | m | effective draws | correlation along x, t | verdict | s to run |")
-    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
+    together, only_reference = "--experiments" in sys.argv, "--reference" in sys.argv
+    if together:
+        print("| model | cells | unknowns | estimates: ours / reference ± its standard error, of each | status of the fit | s to run |", flush=True)
+    else:
+        print(f"each entry: {'reference / paper' if only_reference else 'ours / reference / paper'}")
+        print("| model | cells | RMSE | D | r | m | effective draws | correlation along x, t | verdict | s to run |")
+        print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
     for model in models:
         for cells in wells:
             with jax.enable_x64(True):
-                print(row(model, cells, only_reference="--reference" in sys.argv), flush=True)
+                print(experiments(model, cells) if together else row(model, cells, only_reference=only_reference), flush=True)
 
 
 if __name__ == "__main__":

@@ -324,7 +324,7 @@ def test_the_inverse_problem_has_the_exact_widths():
     assert np.abs(sd / ((limits["u"][1] - limits["u"][0]) / (2 * stats.norm.ppf(0.975))) - 1).max() < 0.03 + 3.5 * SD_ERROR
 
 
-def test_thousands_of_points_are_folded_and_thinned():
+def test_thousands_of_points_are_met_and_thinned():
     """2,000 points of f: the fit meets all of them, the band is that of 200."""
     problem = poisson(data_seed=3, n_f=2000).replace(network=SMALL)
     result = fd.fit(problem, fd.EFIDirect(draws=500), seed=1)

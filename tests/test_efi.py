@@ -117,11 +117,11 @@ def test_two_groups_with_sizes_of_their_own_agree_with_direct_draws():
     uneven = fd.Observed("u", x=t, y=u + 0.03 * np.sqrt(t) * random.standard_normal(10), noise=fd.Gaussian(h=jnp.sqrt), name="uneven")
     even = fd.Observed("u", x=t, y=u + 0.1 * random.standard_normal(10), noise=fd.Gaussian(sd=0.1), name="even")
     problem = decay(observations=[uneven, even, fd.Observed("u", x=[0.0], y=[1.0], name="start")], network=fd.MLP((10, 10)))
-    result, direct = fd.fit(problem, EFI(effective=500), seed=0), fd.fit(problem, fd.EFIDirect(), seed=0)
+    result, direct = fd.fit(problem, EFI(effective=400), seed=0), fd.fit(problem, fd.EFIDirect(), seed=0)
     assert result.diagnose(against=[direct]).verdict == "trust", result.diagnose(against=[direct])
     mine, other = result.parameters(), direct.parameters()
-    assert np.abs(mine["mean"] - other["mean"]).div(other["sd"]).max() < 3.5 * np.sqrt(1 / 500 + 1 / 1000)
-    assert np.abs(mine["sd"] / other["sd"] - 1).max() < 4 * np.sqrt(1 / 1000 + 1 / 2000)
+    assert np.abs(mine["mean"] - other["mean"]).div(other["sd"]).max() < 3.5 * np.sqrt(1 / 400 + 1 / 1000)
+    assert np.abs(mine["sd"] / other["sd"] - 1).max() < 4 * np.sqrt(1 / 800 + 1 / 2000)
 
 
 def test_the_errors_have_a_figure(known):

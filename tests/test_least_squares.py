@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fiducial as fd
-from fiducial.least_squares import curvature, damped_solver, eliminate, fold, ridge_solver, stack_linearisation, stack_rows
+from fiducial.least_squares import curvature, damped_solver, eliminate, ridge_solver, stack_linearisation, stack_rows
 from fiducial.model import bind
 from helpers import TINY, decay
 
@@ -86,15 +86,3 @@ def test_small_systems_are_solved_as_by_numpy():
     found, log_determinant = eliminate(jnp.asarray(matrix), jnp.asarray(right))
     np.testing.assert_allclose(found, np.linalg.solve(matrix, right), rtol=1e-6)
     np.testing.assert_allclose(log_determinant, np.linalg.slogdet(matrix)[1], rtol=1e-9)
-
-
-def test_folded_rows_keep_sums_of_squares_and_solutions():
-    """A consistent system has the same solution after folding, and sums of squares are kept on average."""
-    random = np.random.default_rng(5)
-    jacobian, truth = random.normal(size=(900, 7)), random.normal(size=7)
-    both = jnp.concatenate([jnp.asarray(jacobian), jnp.asarray(jacobian @ truth)[:, None]], axis=1)
-    folded = fold(both, 100, jax.random.key(0))
-    assert folded.shape == (100, 8)
-    np.testing.assert_allclose(np.linalg.lstsq(folded[:, :7], folded[:, 7], rcond=None)[0], truth, rtol=1e-9)
-    sums = jax.vmap(lambda k: jnp.sum(fold(both, 100, k) ** 2))(jax.random.split(jax.random.key(1), 400))
-    assert abs(float(sums.mean()) / float(jnp.sum(both**2)) - 1) < 4 * float(sums.std() / sums.mean()) / 20

@@ -1,8 +1,8 @@
 """Damped Gauss-Newton steps, shared by all methods that fit.
 
 With fewer residual rows than parameters, the usual case for a network, the step is solved in
-the dual form: the m x m matrix ``J J^T + mu I`` is factored instead of the p x p one. Thousands of rows are
-folded first. All of this wants float64: condition numbers reach 1e15.
+the dual form: the m x m matrix ``J J^T + mu I`` is factored instead of the p x p one. All of this wants float64:
+condition numbers reach 1e15.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float
 
 from .group import Group
 from .model import Data, Model
@@ -90,27 +90,6 @@ def eliminate(matrix: Float[Array, "n n"], right: Float[Array, "n k"]) -> tuple[
         right = right - jnp.outer(others, right[i])
         matrix = matrix - jnp.outer(others, matrix[i])
     return right / jnp.diagonal(matrix)[:, None], log_determinant
-
-
-def fold(rows: Float[Array, "m *k"], most: int, key: PRNGKeyArray) -> Float[Array, "n *k"]:
-    """Random signed sums of rows, so that no more than ``most`` are left.
-
-    Sums of squares, and least-squares solutions that fewer than ``most`` rows would pin down, are kept
-    on average (a count sketch); the cost is that of adding the rows up.
-
-    Example:
-        >>> fold(jnp.ones((3, 2)), 5, jax.random.key(0)).shape
-        (3, 2)
-    """
-    m = len(rows)
-    if m <= most:
-        return rows
-    each = -(-m // most)
-    signs = jax.random.rademacher(key, (m,), rows.dtype)
-    order = jax.random.permutation(jax.random.fold_in(key, 1), m)
-    signed = (rows.T * signs).T[order]
-    padded = jnp.concatenate([signed, jnp.zeros((each * most - m, *rows.shape[1:]), rows.dtype)])
-    return jnp.sum(padded.reshape(each, most, *rows.shape[1:]), axis=0)
 
 
 class Step(NamedTuple):

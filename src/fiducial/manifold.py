@@ -225,7 +225,7 @@ class _Way(NamedTuple):
 def _approach(rows: Callable[[Array], Array], slope: Callable[[Array], Array], theta: Array, *, steps: int, close: float) -> Array:
     """Levenberg-Marquardt until all rows together are no larger than ``close``, or a number of steps has hardly made them smaller.
 
-    A Jacobian is kept for as long as its steps serve.
+    A Jacobian is kept for as long as its steps serve. The first step with one follows the curvature of the rows (geodesic acceleration).
     """
 
     def factored(theta: Array, damping: Array) -> tuple[Array, Array]:
@@ -236,8 +236,14 @@ def _approach(rows: Callable[[Array], Array], slope: Callable[[Array], Array], t
 
     def step(way: _Way) -> _Way:
         jacobian, root = once(way.stale, lambda _: factored(way.theta, way.damping), (way.jacobian, way.root))
-        move = jacobian.T @ jsl.cho_solve((root, True), way.residual) if dual else jsl.cho_solve((root, True), jacobian.T @ way.residual)
-        trial = way.theta + move
+
+        def solve(residual: Array) -> Array:
+            return jacobian.T @ jsl.cho_solve((root, True), residual) if dual else jsl.cho_solve((root, True), jacobian.T @ residual)
+
+        move = solve(way.residual)
+        # a Jacobian that serves on is near its goal, where nothing bends
+        more = once(way.stale, lambda _: solve(0.5 * curvature(rows, way.theta, move)), jnp.zeros_like(move))
+        trial = way.theta + move + jnp.where(jnp.sum(more**2) < 0.25 * jnp.sum(move**2), more, 0.0)
         residual, predicted = rows(trial), way.costs[0] - jnp.sum((way.residual - jacobian @ move) ** 2)
         cost = jnp.sum(residual**2)
         better = cost < way.costs[0]  # false for a trial that is not finite

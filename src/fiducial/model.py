@@ -132,9 +132,8 @@ class Model:
         return columns[self.size - self.constant_count :]
 
     def thinned(self, most: int) -> "Model":
-        """The same model with the equation asked at no more than so many points, where it holds exactly."""
-        groups = [g.thinned(most // max(1, sum(g.physics for g in self.groups))) if g.exact and g.physics else g for g in self.groups]
-        return dataclasses.replace(self, groups=tuple(groups))
+        """The same model with each equation asked at no more than so many points, where it holds exactly."""
+        return dataclasses.replace(self, groups=tuple(g.thinned(most) if g.exact and g.physics else g for g in self.groups))
 
     @property
     def points_may_move(self) -> bool:

@@ -6,14 +6,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..least_squares import adapt_damping, curvature, fold, ridge_step, stack_linearisation, stack_rows
+from ..least_squares import adapt_damping, curvature, ridge_step, stack_linearisation, stack_rows
 from ..method import AbstractPhase, Info
 from ..model import Data, Model
 
 _LARGEST_DAMPING = 1e6
 _SMALLEST_DAMPING = 1e-14
-_MOST_ROWS = 1500
-"""More exact rows than this are folded into so many before a step is solved for."""
 _QUIET = 3
 """So many settled steps in a row end the phase."""
 _PATIENCE = 200
@@ -73,8 +71,7 @@ class LevenbergMarquardt(AbstractPhase):
     has settled and the weighted physics rows cost less than ``slack``.
 
     Steps follow the curvature of the model (geodesic acceleration), which on networks saves two
-    steps in three and reaches residuals a hundred times smaller. With thousands of exact rows each
-    step is solved for random sums of them, fresh in every step, and judged by all.
+    steps in three and reaches residuals a hundred times smaller.
 
     In a plane or a space a network can meet the equation at its points and bend between them, as the data want it to. There the
     points move in every step (see ``Model.with_moved_points``). Such a fit is never quite still: it goes on to the next weight after a
@@ -131,18 +128,12 @@ class LevenbergMarquardt(AbstractPhase):
         exact_rows = sum(len(g.sites) for g in model.groups if g.exact)
         noisy_rows = len(residual) - exact_rows
 
-        def folded(rows: Array) -> Array:
-            if exact_rows <= _MOST_ROWS:
-                return rows
-            return jnp.concatenate([rows[:noisy_rows], fold(rows[noisy_rows:], _MOST_ROWS, key)])
-
-        residual, jacobian = folded(residual), folded(jacobian)
         # a ridge of one on every weight where a function is free, none elsewhere
         ridge = 1 / jnp.asarray(model.stretch) ** 2 if model.loose else jnp.asarray(0.0)
         gone = state.theta - state.origin
 
         def bend(move: Array) -> Array:
-            return folded(curvature(lambda t: stack_rows(model, t, data, state.weight), state.theta, move))
+            return curvature(lambda t: stack_rows(model, t, data, state.weight), state.theta, move)
 
         _, trial, predicted = ridge_step(residual, jacobian, state.theta, damping=state.damping, ridge=ridge, gone=gone, bend=bend)
         before += jnp.sum(ridge * gone**2)
