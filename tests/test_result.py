@@ -304,7 +304,7 @@ def random_problems(draw) -> fd.Problem:
 
 
 # every example compiles, so a failing one is shown as found rather than shrunk for minutes
-@settings(max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, deadline=None, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(problem=random_problems(), draws=st.sampled_from([None, 4]), errors=st.booleans())
 def test_any_valid_problem_survives_saving(tmp_path_factory, problem, draws, errors):
     result = made_up(problem, draws=draws, errors=errors)
