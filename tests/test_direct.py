@@ -10,6 +10,7 @@ from scipy import stats
 from scipy.optimize import curve_fit
 
 import fiducial as fd
+from fiducial.model import bind
 from fiducial.problems._poisson import solution
 from fiducial.problems.poisson import poisson
 from helpers import SMALL
@@ -321,6 +322,14 @@ def test_the_inverse_problem_has_the_exact_widths():
     assert abs(k["estimate"] - (limits["k"][0] + limits["k"][1]) / 2) < 0.05 * half  # that is linear, this is not
     sd = result.band(X)["sd"].values[0]
     assert np.abs(sd / ((limits["u"][1] - limits["u"][0]) / (2 * stats.norm.ppf(0.975))) - 1).max() < 0.03 + 3.5 * SD_ERROR
+
+
+def test_each_equation_keeps_as_many_points():
+    """However many equations there are: with fewer points than that a network bends between them."""
+    with jax.enable_x64(True):
+        for most, left in ((5, 5), (1000, 7)):
+            model = bind(fd.problem("lotka-volterra").replace(collocation=fd.collocation.grid(t=7))).thinned(most)
+            assert [len(g.sites) for g in model.groups if g.physics] == [left, left]
 
 
 def test_thousands_of_points_are_met_and_thinned():

@@ -311,14 +311,15 @@ def _identifiable(result: "Result") -> list[Check]:
     every = pairs(found)
     if not every:
         return []
-    checks, informed = [], result.facts.get("effective parameters", math.inf)
-    missing = max(0.0, len(found.names) - informed)
-    if missing > 0.5:
+    checks = []
+    if "effective parameters" in result.facts:
+        informed, count = result.facts["effective parameters"], len(found.names)
+        missing = max(0.0, count - informed)
         advice = (
-            f"the data move {informed:.0f} directions of {len(found.names)} unknowns, so the others are held by the start or by what the network can "
+            f"the data move {informed:.0f} directions of {count} unknowns, so the others are held by the start or by what the network can "
             "represent, and limits are too narrow; fix an unknown, measure what it changes, or give a wider network and more points of the equation"
         )
-        checks.append(Check("unknowns beyond the directions that the data inform", missing, 0.5, False, True, advice))
+        checks.append(Check("unknowns beyond the directions that the data inform", missing, 0.5, missing <= 0.5, True, advice))
     values, vectors = np.linalg.eigh(np.corrcoef(found.scaled.T))
     condition = float(values[-1] / max(values[0], 1e-300))
     sloppy = ", ".join(f"{v:+.2f} {label}" for label, v in zip(found.names, vectors[:, 0], strict=True) if abs(v) > 0.1)

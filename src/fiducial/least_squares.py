@@ -132,11 +132,18 @@ def ridge_step(
     solve, pull = ridge_solver(jacobian, cost), ridge / cost * gone
     move = solve(residual + jacobian @ pull) - pull
     predicted = jnp.sum(residual**2) - jnp.sum((residual - jacobian @ move) ** 2) - jnp.sum(ridge * move * (move + 2 * gone))
-    trial = theta + move
-    if bend is not None:
-        more = solve(0.5 * bend(move))
-        trial += jnp.where(jnp.sum(more**2) < 0.25 * jnp.sum(move**2), more, 0.0)
-    return Step(move, trial, predicted)
+    whole = move if bend is None else bent(move, solve(0.5 * bend(move)))
+    return Step(move, theta + whole, predicted)
+
+
+def bent(move: Float[Array, " p"], correction: Float[Array, " p"]) -> Float[Array, " p"]:
+    """A step with its correction for curvature, unless that would rule the step (geodesic acceleration).
+
+    Example:
+        >>> bent(jnp.array([1.0]), jnp.array([0.4])).tolist(), bent(jnp.array([1.0]), jnp.array([0.6])).tolist()
+        ([1.399999976158142], [1.0])
+    """
+    return move + jnp.where(jnp.sum(correction**2) < 0.25 * jnp.sum(move**2), correction, 0.0)
 
 
 def adapt_damping(

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 from jaxtyping import Array, Bool, Float, Int
 
-from .least_squares import adapt_damping, curvature, damped_solver, eliminate, ridge_step
+from .least_squares import adapt_damping, bent, curvature, damped_solver, eliminate, ridge_step
 from .linearisation import RELEASE, Linearisation, exact_means, jacobians, most_directions, noisy_means
 from .model import Data, Model
 
@@ -242,8 +242,7 @@ def _approach(rows: Callable[[Array], Array], slope: Callable[[Array], Array], t
 
         move = solve(way.residual)
         # a Jacobian that serves on is near its goal, where nothing bends
-        more = once(way.stale, lambda _: solve(0.5 * curvature(rows, way.theta, move)), jnp.zeros_like(move))
-        trial = way.theta + move + jnp.where(jnp.sum(more**2) < 0.25 * jnp.sum(move**2), more, 0.0)
+        trial = way.theta + once(way.stale, lambda move: bent(move, solve(0.5 * curvature(rows, way.theta, move))), move)
         residual, predicted = rows(trial), way.costs[0] - jnp.sum((way.residual - jacobian @ move) ** 2)
         cost = jnp.sum(residual**2)
         better = cost < way.costs[0]  # false for a trial that is not finite
