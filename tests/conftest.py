@@ -1,17 +1,10 @@
-"""What all tests share: cores and compiled programs of the workers, and fits that several tests read, done once."""
-
-import os
+"""What all tests share: compiled programs of the workers, and fits that several tests read, done once."""
 
 import jax
 import pytest
 
 import fiducial as fd
 from helpers import decay, poisson
-
-if "PYTEST_XDIST_WORKER" in os.environ and hasattr(os, "sched_setaffinity"):
-    # cores of its own for each worker: threads of several processes on the same ones wait for each other
-    cores, workers = sorted(os.sched_getaffinity(0)), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
-    os.sched_setaffinity(0, cores[int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw")) :: workers] or cores)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -40,7 +40,7 @@ RINGS = [
             "left_out",
         ],
     ),
-    ("driver", ["checkpoint", "program", "driver"]),
+    ("driver", ["blas", "checkpoint", "program", "driver"]),
     ("catalogues", ["noise.*", "kernels.*", "methods.*", "problems.*"]),
     (
         "after a run",

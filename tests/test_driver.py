@@ -6,6 +6,7 @@ import signal
 import jax
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import fiducial as fd
 from fiducial import program
@@ -281,3 +282,15 @@ def test_leaving_out_data_sets_that_are_done_changes_nothing(monkeypatch):
     np.testing.assert_allclose(thinned.state.theta, whole.state.theta, atol=1e-4)
     np.testing.assert_allclose(thinned.trace["lm"]["misfit"], whole.trace["lm"]["misfit"], rtol=1e-4)
     assert len(set(np.asarray(whole.state.age).ravel())) > 2
+
+
+def test_linear_algebra_has_one_thread_while_a_program_runs():
+    def threads():
+        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+    seen = []
+    compiled = program.Compiled(lambda x: jax.pure_callback(lambda x: seen.append(threads()) or x, x, x), {"compile": 0.0, "run": 0.0})
+    with threadpool_limits(2, "blas"):
+        compiled(np.zeros(3))
+        assert set(threads()) == {2}
+    assert {count for found in seen for count in found} == {1}

@@ -25,7 +25,8 @@ def sampled(request):
 
         def step(carry, key):
             position, memory = carry
-            return kernel.step(position, memory, -jnp.asarray(PRECISION) @ (position - jnp.asarray(CENTRE)), jnp.asarray(size), key=key), None
+            force, noise = -jnp.asarray(PRECISION) @ (position - jnp.asarray(CENTRE)), jax.random.normal(key, position.shape)
+            return kernel.step(position, memory, force, jnp.asarray(size), noise), None
 
         def record(carry, key):
             carry, _ = jax.lax.scan(step, carry, jax.random.split(key, apart))

@@ -41,6 +41,6 @@ class AbstractKernel(eqx.Module):
 
     @abc.abstractmethod
     def step(
-        self, position: Float[Array, " n"], memory: Memory, force: Float[Array, " n"], size: Float[Array, ""], *, key: PRNGKeyArray
+        self, position: Float[Array, " n"], memory: Memory, force: Float[Array, " n"], size: Float[Array, ""], noise: Float[Array, " n"]
     ) -> tuple[Float[Array, " n"], Memory]:
-        """One step from a position at which the gradient of the log-density is ``force``."""
+        """One step from a position at which the gradient of the log-density is ``force``, with ``noise`` drawn from N(0, 1) for it."""

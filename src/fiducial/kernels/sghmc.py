@@ -45,11 +45,11 @@ class SGHMC(AbstractKernel):
         return jax.random.normal(key, position.shape, position.dtype)
 
     def step(
-        self, position: Float[Array, " n"], memory: Memory, force: Float[Array, " n"], size: Float[Array, ""], *, key: PRNGKeyArray
+        self, position: Float[Array, " n"], memory: Memory, force: Float[Array, " n"], size: Float[Array, ""], noise: Float[Array, " n"]
     ) -> tuple[Float[Array, " n"], Memory]:
         # both half kicks of BAOAB with this force at once, so that one force a step is enough
         momentum = memory + size * force
         half = position + 0.5 * size * momentum
         kept = jnp.exp(-self.friction * size)
-        momentum = kept * momentum + jnp.sqrt(1 - kept**2) * jax.random.normal(key, position.shape, position.dtype)
+        momentum = kept * momentum + jnp.sqrt(1 - kept**2) * noise
         return half + 0.5 * size * momentum, momentum

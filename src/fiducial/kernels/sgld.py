@@ -2,7 +2,6 @@
 
 from typing import ClassVar
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
@@ -38,7 +37,6 @@ class SGLD(AbstractKernel):
         return ()
 
     def step(
-        self, position: Float[Array, " n"], memory: Memory, force: Float[Array, " n"], size: Float[Array, ""], *, key: PRNGKeyArray
+        self, position: Float[Array, " n"], memory: Memory, force: Float[Array, " n"], size: Float[Array, ""], noise: Float[Array, " n"]
     ) -> tuple[Float[Array, " n"], Memory]:
-        noise = jax.random.normal(key, position.shape, position.dtype)
         return position + size * force + jnp.sqrt(2 * size) * noise, memory

@@ -144,8 +144,8 @@ class EFI(AbstractMethod):
         return chain_answer(model, outcome, warm_up=chain.warm_up, stiffness=stiffness, variance=lambda c: self._kernel.variance(c, size))
 
     def lane_bytes(self, model: Model) -> int:
-        rows = sum(len(g.sites) for g in model.groups)
-        return super().lane_bytes(model) + 8 * model.size * (rows + 6 * self.neck)
+        rows, errors = sum(len(g.sites) for g in model.groups), sum(g.y.size for g in model.groups if not g.exact)
+        return super().lane_bytes(model) + 8 * (model.size * (rows + 6 * self.neck) + 2 * self._chain(model).thin * errors)
 
 
 def _automatic(model: Model, fit: Linearisation, stiffness: float) -> Terms:

@@ -132,13 +132,14 @@ class FiducialChain(AbstractPhase):
             followed = self.terms(model, state.fit, now), self.size(model, state.fit, now), self.update.plan(now)
             return jax.tree.map(lambda v: jnp.asarray(v, self.dtype), followed)
 
-        # all schedules at once: one by one they would be programs of their own in every iteration
+        # all schedules and random numbers at once: one by one they would be programs of their own in every iteration
         planned = jax.vmap(ahead)(progress + jnp.arange(self.thin) / (self.thin * self.steps))
+        noises = jax.random.normal(jax.random.fold_in(key, self.thin), (self.thin, state.z.size), self.dtype)
 
         def iterate(i: Array, carry: Any) -> Any:
             network, memory, z, momentum, neck, sums = carry
             own = jax.random.fold_in(key, i)
-            terms, size, plan = jax.tree.map(lambda v: v[i], planned)
+            (terms, size, plan), noise = jax.tree.map(lambda v: v[i], (planned, noises))
             energy = Energy(model, state.fit, terms)
             necks, pull = jax.vjp(lambda encoder, z: self._neck(encoder, self._rows(model, data, z), own), network.encoder, z)
             theta = answer(network, necks) / units
@@ -147,7 +148,7 @@ class FiducialChain(AbstractPhase):
             force = -slopes.z - z
             if not self.update.keeps_up:
                 force -= pull(network.out @ slopes.theta / len(necks) + scatter_slope(network, necks, terms.together))[1]
-            moved, momentum = self.kernel.step(z, momentum, force, size, key=jax.random.fold_in(own, 1))
+            moved, momentum = self.kernel.step(z, momentum, force, size, noise)
             view = Now(theta, slopes, necks, lambda c: pull(c)[0], self._rows(model, data, moved), moved, plan)
             network, memory, lag = self.update.step(network, memory, energy, at, data, view)
             sums = jax.tree.map(jnp.add, sums, (slopes.seen.data_energy, slopes.seen.exact_energy, lag))
