@@ -1,10 +1,17 @@
-"""What all tests share: compiled programs of the workers, and fits that several tests read, done once."""
+"""What all tests share: cores and compiled programs of the workers, and fits that several tests read, done once."""
+
+import os
 
 import jax
 import pytest
 
 import fiducial as fd
 from helpers import decay, poisson
+
+if "PYTEST_XDIST_WORKER" in os.environ and hasattr(os, "sched_setaffinity"):
+    # cores of its own for each worker: small programs lose more by handing work to a second core than they gain
+    cores, workers = sorted(os.sched_getaffinity(0)), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    os.sched_setaffinity(0, cores[int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw")) :: workers] or cores)
 
 
 @pytest.fixture(scope="session", autouse=True)

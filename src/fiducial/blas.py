@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-import scipy.linalg  # noqa: F401 - loads the library that is to be limited
 from threadpoolctl import ThreadpoolController
 
 
@@ -20,4 +19,6 @@ def one_thread() -> AbstractContextManager[Any]:
 
 @cache
 def _libraries() -> ThreadpoolController:
+    import scipy.linalg  # noqa: F401 - loads the library that is to be limited, which takes a moment
+
     return ThreadpoolController()
