@@ -1,6 +1,5 @@
 """One phase of a method, compiled for a batch of data sets and chains."""
 
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,7 +15,6 @@ from .model import Data, Model
 from .status import Status
 
 _COMPILERS = ThreadPoolExecutor(thread_name_prefix="compile")
-_RUNNERS = ThreadPoolExecutor(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(), thread_name_prefix="run")
 _MOST_RECORDS = 20
 """Records in a chunk."""
 _MANY = 64
@@ -58,47 +56,20 @@ class Compiled:
         self._seconds["compile"] += time.perf_counter() - begun
 
     def __call__(self, *args: Any) -> Any:
-        return self.each([args])[0]
-
-    def each(self, calls: list[tuple[Any, ...]]) -> list[Any]:
-        """The results for several arguments of the same shapes, computed beside each other."""
-        shapes, new = _shapes(calls[0]), False
+        shapes, new = _shapes(args), False
         if shapes not in self._programs:
-            self.prepare(*calls[0])
+            self.prepare(*args)
             new = True
         begun = time.perf_counter()
-        program, double = self._programs[shapes].result(), jax.config.jax_enable_x64  # type: ignore[attr-defined]
-
-        def run(args: tuple[Any, ...]) -> Any:
-            with jax.enable_x64(double):  # each thread has a setting of its own
-                return jax.block_until_ready(program(*args))
-
+        program = self._programs[shapes].result()
         with one_thread():
             if new and self._cheap:
-                run(calls[0])
+                jax.block_until_ready(program(*args))
             self._seconds["compile"] += time.perf_counter() - begun
             begun = time.perf_counter()
-            results = [run(calls[0])] if len(calls) == 1 else list(_RUNNERS.map(run, calls))
+            result = jax.block_until_ready(program(*args))
         self._seconds["run"] += time.perf_counter() - begun
-        return results
-
-
-def _lane(tree: Any, at: tuple[int, ...]) -> Any:
-    """What belongs to one lane, as a batch of one data set and one chain."""
-
-    def own(v: Any) -> Any:
-        if isinstance(v, jax.ShapeDtypeStruct):
-            return jax.ShapeDtypeStruct((1, 1, *v.shape[2:]), v.dtype)
-        if jnp.issubdtype(v.dtype, jax.dtypes.prng_key):
-            return jax.random.wrap_key_data(own(jax.random.key_data(v)))
-        return np.asarray(v)[at][None, None]  # by the host: a program that slices would be compiled for every place
-
-    return jax.tree.map(own, tree)
-
-
-def _row(data: Data, at: tuple[int, ...]) -> Data:
-    """The data of one lane, as a batch of one."""
-    return {name: np.asarray(v)[at[0] : at[0] + 1] for name, v in data.items()}
+        return result
 
 
 def _shapes(args: Any) -> Any:
@@ -129,12 +100,6 @@ class Program:
 
     def prepare(self, data: Data, keys: Any, previous: Any, status: np.ndarray) -> Any:
         """Begin to compile, for shapes of the last state of the phase before; returns those of the state."""
-        if self._apart:
-            state, one = self.state_shapes(data, keys, previous), (0, 0)
-            own, key = _row(data, one), _lane(keys, one)
-            self._start.prepare(own, _lane(previous, one), key)
-            self._chunk.prepare(own, _lane(state, one), _lane(status, one), key, np.asarray(0))
-            return state
         state = self._start.prepare(data, previous, keys)
         self._chunk.prepare(data, state, status, keys, np.asarray(0))
         if self._thins(state, status):
@@ -149,16 +114,10 @@ class Program:
 
     def start(self, data: Data, keys: Any, previous: Any) -> Any:
         """The first state of every lane, from the last of the phase before."""
-        if self._apart:
-            lanes = list(np.ndindex(keys.shape))
-            found = self._start.each([(_row(data, at), _lane(previous, at), _lane(keys, at)) for at in lanes])
-            return jax.tree.map(lambda *parts: np.concatenate(parts).reshape(*keys.shape, *parts[0].shape[2:]), *found)
         return self._start(data, previous, keys)
 
     def chunk(self, data: Data, keys: Any, state: Any, status: Any, step: int) -> tuple[Any, Any, Any]:
         """Run ``chunk_steps`` steps from ``step`` on every lane that is still running."""
-        if self._apart:
-            return self._chunk_apart(data, keys, state, status, step)
         # bookkeeping stays on the host, where it needs no compiling
         idle = ~(status == Status.RUNNING.value).any(axis=1)
         few = len(status) // 4
@@ -169,32 +128,9 @@ class Program:
             state, after, recorded = self._chunk(data, state, status, keys, np.asarray(step))
         return state, np.asarray(after), jax.tree.map(np.asarray, recorded)
 
-    def _chunk_apart(self, data: Data, keys: Any, state: Any, status: np.ndarray, step: int) -> tuple[Any, Any, Any]:
-        lanes = [at for at in np.ndindex(status.shape) if self._draws(state) or status[at] == Status.RUNNING.value]
-        calls = [(_row(data, at), _lane(state, at), _lane(status, at), _lane(keys, at), np.asarray(step)) for at in lanes]
-        states, after, recorded = zip(*self._chunk.each(calls), strict=True)
-
-        def put(whole: np.ndarray, *parts: np.ndarray) -> np.ndarray:
-            whole = np.array(whole)
-            for at, part in zip(lanes, parts, strict=True):
-                whole[at] = part[0, 0]
-            return whole
-
-        # what lanes that are done would have recorded
-        nothing = jax.tree.map(lambda v: np.full((*status.shape, *v.shape[2:]), np.nan if v.dtype.kind == "f" else 0, v.dtype), recorded[0])
-        return jax.tree.map(put, state, *states), put(status, *after), jax.tree.map(put, nothing, *recorded)
-
-    @property
-    def _apart(self) -> bool:
-        """Whether every lane is a run of its own: a CPU has cores for them, and gains nothing from products in batches."""
-        return jax.default_backend() == "cpu"
-
-    def _draws(self, state: Any) -> bool:
-        return jax.eval_shape(self.phase.draw, state) is not None
-
     def _thins(self, state: Any, status: np.ndarray) -> bool:
-        """Whether data sets that are done can be left out of a batch: in large ones, in phases that do not draw."""
-        return len(status) >= _MANY and not self._draws(state)
+        """Whether data sets that are done can be left out: in large batches, in phases that do not draw."""
+        return len(status) >= _MANY and jax.eval_shape(self.phase.draw, state) is None
 
     def state_shapes(self, data: Data, keys: Any, previous: Any) -> Any:
         """The structure of the state, found without computing."""
@@ -208,9 +144,14 @@ class Program:
         def lane(data: Data, previous: Any, key: Any) -> Any:
             return self.phase.init(self.model, data, previous, key=jax.random.fold_in(key, 0))
 
-        if keys.size == 1:  # factorisations in a batch of one can wait for each other's threads for ever (jaxlib 0.10)
-            own = jax.tree.map(lambda v: v[0, 0], (previous, keys))
-            return jax.tree.map(lambda v: v[None, None], lane(jax.tree.map(lambda v: v[0], data), *own))
+        if jax.default_backend() == "cpu":
+            # One lane after another: several factorisations of batches of matrices in one program, as a start has them,
+            # can wait for each other's threads for ever (jaxlib 0.10).
+            def one(each: Any) -> Any:
+                data, previous, keys = each
+                return jax.lax.map(lambda lane_: lane(data, *lane_), (previous, keys))
+
+            return jax.lax.map(one, (data, previous, keys))
         before = None if previous is None else 0
         return jax.vmap(jax.vmap(lane, (None, before, 0)), (0, before, 0))(data, previous, keys)
 
