@@ -332,7 +332,7 @@ def test_each_equation_keeps_as_many_points():
             assert [len(g.sites) for g in model.groups if g.physics] == [left, left]
 
 
-def test_thousands_of_points_are_met_and_thinned():
+def test_more_points_than_draws_use_are_met_and_thinned():
     """1,200 points of f: the fit meets all of them, the band is that of 200."""
     problem = poisson(data_seed=3, n_f=1200).replace(network=SMALL)
     result = fd.fit(problem, fd.EFIDirect(draws=500), seed=1)
