@@ -14,7 +14,7 @@ from .coordinates import Point, hand_over
 from .derivatives_used import indices_used
 from .field import Field
 from .problem import Problem
-from .taylor import Index, coordinate_series, derivative_at
+from .taylor import Coefficients, Index, coordinate_series, derivative_at
 
 Quantity = Callable[[Any, Any, Any], Any]
 """``(field, at, p) -> number``."""
@@ -71,12 +71,16 @@ class Ansatz:
 
         return Field((lambda row: evaluate(theta, row)) if around is None else linear, self.problem.domain.names, tuple(self.problem.outputs))
 
-    def local_field(self, theta: Float[Array, " p"], here: Float[Array, " d"], used: tuple[Index, ...], units: Any = None) -> Field:
-        """The same around one point, for derivatives there that are among those ``used``."""
+    def series(self, theta: Float[Array, " p"], rows: Float[Array, "d *points"], used: tuple[Index, ...], units: Any = None) -> Coefficients:
+        """Outputs of the network around a point, or around each of many, as polynomials that have the derivatives ``used``."""
         center, unit = (jnp.asarray(v, theta.dtype) for v in self.input)
-        x = coordinate_series((here - center) / unit, unit, used)
-        raw, p, zero = self._network(theta).series(x, used, units), self.unknowns(theta), (0,) * here.size
-        return self._as_field(lambda at: derivative_at(zero, None, raw, at), p)
+        inputs = (rows.T - center) / unit
+        return self._network(theta).series(coordinate_series(inputs.T, unit, used), used, units)
+
+    def local_field(self, series: Coefficients, p: dict[str, Array]) -> Field:
+        """The solution around one point, for derivatives there that are in ``series``."""
+        zero = min(series)  # the index of the value itself
+        return self._as_field(lambda at: derivative_at(zero, None, series, at), p)
 
     def used_by(self, quantity: Quantity, rows: np.ndarray) -> tuple[Index, ...] | None:
         """Derivatives of the network that a quantity at a point uses; None if it looks beyond the point, or the network cannot tell."""

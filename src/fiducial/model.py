@@ -255,26 +255,39 @@ class Model:
     ) -> Float[Array, " k"]:
         """The group's quantity at its distinct sites, or at other points; ``units`` as in ``field``, one row a point."""
         sites = group.sites if points is None else points
-        rows = jnp.asarray(sites.array, theta.dtype)
-        return jax.vmap(self._at_one(group), (None, None, 0, None if units is None else 0))(theta, self.around, rows, units)
+        return self._traced_of(group)[0](theta, self.around, jnp.asarray(sites.array, theta.dtype), units)
 
     def mean_jacobian(self, theta: Float[Array, " p"], group: Group) -> tuple[Float[Array, " k"], Float[Array, "k p"]]:
         """The means at the sites and their gradients, by one reverse pass per point."""
         rows = jnp.asarray(group.sites.array, theta.dtype)
-        return jax.vmap(jax.value_and_grad(self._at_one(group)), (None, None, 0, None))(theta, self.around, rows, None)
+        return jax.vmap(jax.value_and_grad(self._traced_of(group)[1]), (None, None, 0, None))(theta, self.around, rows, None)
 
-    def _at_one(self, group: Group) -> Callable[[Array, Any, Array, Any], Array]:
-        """The group's quantity at one point, as a function that is traced once: derivatives of networks are long programs."""
+    def _traced_of(self, group: Group) -> tuple[Callable[..., Array], Callable[..., Array]]:
+        """The group's quantity at many points and at one, as functions that are traced once: derivatives of networks are long programs."""
         if group.name not in self._traced:
             ansatz, some = self.ansatz, np.linspace(0, len(group.sites) - 1, min(len(group.sites), _SITES_ASKED)).round().astype(int)
             used = ansatz.used_by(group.quantity, group.sites.array[some])
 
-            def at_one(theta: Array, around: Any, row: Array, units: Any) -> Array:
-                local = None if around is not None else used
-                field = ansatz.field(theta, units, around) if local is None else ansatz.local_field(theta, row, local, units)
+            def of_field(field: Field, theta: Array, row: Array) -> Array:
                 return jnp.asarray(group.quantity(field, hand_over(group.sites.names, row), ansatz.unknowns(theta)), theta.dtype)
 
-            self._traced[group.name] = jax.jit(at_one)
+            def at_one(theta: Array, around: Any, row: Array, units: Any) -> Array:
+                if around is not None or used is None:
+                    return of_field(ansatz.field(theta, units, around), theta, row)
+                return of_series(ansatz.series(theta, row, used, units), theta, row)
+
+            def of_series(series: Any, theta: Array, row: Array) -> Array:
+                return of_field(ansatz.local_field(series, ansatz.unknowns(theta)), theta, row)
+
+            def at_many(theta: Array, around: Any, rows: Array, units: Any) -> Array:
+                if around is not None or used is None:
+                    return jax.vmap(at_one, (None, None, 0, None if units is None else 0))(theta, around, rows, units)
+                # one pass through the network for all points, features first: the matrix products are then as large as can be
+                series = ansatz.series(theta, rows.T, used, None if units is None else units.T)
+                series = jax.tree.map(lambda v: jnp.broadcast_to(v, (len(v), len(rows))), series)
+                return jax.vmap(of_series, (-1, None, 0))(series, theta, rows)
+
+            self._traced[group.name] = jax.jit(at_many), jax.jit(at_one)
         return self._traced[group.name]
 
     def whiten(self, group: Group, mean: Float[Array, "k *columns"], noise: NoiseParameters) -> Float[Array, "m *columns"]:
@@ -356,6 +369,6 @@ def bind(problem: Problem) -> Model:
     )
     model = Model(problem, problem.groups, size, ansatz, scales={}, _noise_unknowns=noise_unknowns)
     for group in model.groups:
-        model._at_one(group)  # finds out what the quantity uses, which cannot be done while something else is traced
+        model._traced_of(group)  # finds out what the quantity uses, which cannot be done while something else is traced
     model.scales.update(residual_scales(model))
     return model

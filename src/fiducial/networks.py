@@ -60,8 +60,11 @@ class _Layers(eqx.Module):
                 x, start = x * units[start : start + x.size], start + x.size
         return self.weights[-1] @ x + self.biases[-1]
 
-    def series(self, x: Coefficients, indices: tuple[Index, ...], units: Float[Array, " u"] | None = None) -> Coefficients:
-        """The same for a polynomial: the coefficients of the outputs."""
+    def series(self, x: Coefficients, indices: tuple[Index, ...], units: Float[Array, "u *points"] | None = None) -> Coefficients:
+        """The same for a polynomial, or for one around each of many points: the coefficients of the outputs, points last.
+
+        A coefficient that is the same at all points may have one in their place.
+        """
         start = 0
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             x = compose(self.activation, _affine(weight, bias, x), indices)
@@ -72,8 +75,9 @@ class _Layers(eqx.Module):
 
 
 def _affine(weight: Array, bias: Array, x: Coefficients) -> Coefficients:
+    made = {index: weight @ v for index, v in x.items()}
     zero = min(x)
-    return {index: weight @ v + bias if index == zero else weight @ v for index, v in x.items()}
+    return made | {zero: made[zero] + bias.reshape(-1, *(1 for _ in made[zero].shape[1:]))}
 
 
 class MLP(eqx.Module):

@@ -21,15 +21,15 @@ class _WithWaves(eqx.Module):
     def __call__(self, x: Float[Array, " n_in"]) -> Float[Array, " n_out"]:
         return self.inner(jnp.concatenate([x, _wave(self._angle(x, 1.0))]))
 
-    def series(self, x: Coefficients, indices: tuple[Index, ...], units: Float[Array, " u"] | None = None) -> Coefficients:
+    def series(self, x: Coefficients, indices: tuple[Index, ...], units: Float[Array, "u *points"] | None = None) -> Coefficients:
         """The same for a polynomial, as networks of ``MLP`` have it."""
         zero = min(x)
         waves = compose(_wave, {index: self._angle(v, float(index == zero)) for index, v in x.items()}, indices)
-        none = jnp.zeros_like(x[zero])
-        return self.inner.series({index: jnp.concatenate([x.get(index, none), v]) for index, v in waves.items()}, indices, units)
+        shown = {index: jnp.broadcast_to(x.get(index, 0.0), x[zero].shape) for index in waves}
+        return self.inner.series({index: jnp.concatenate([shown[index], v]) for index, v in waves.items()}, indices, units)
 
-    def _angle(self, x: Float[Array, " n_in"], shift: float) -> Float[Array, " waves"]:
-        return jnp.pi * jnp.arange(1, self.waves + 1) * (x[0] / _REACH + shift) / 2
+    def _angle(self, x: Float[Array, "n_in *points"], shift: float) -> Float[Array, "waves *points"]:
+        return jnp.multiply.outer(jnp.pi * jnp.arange(1, self.waves + 1), x[0] / _REACH + shift) / 2
 
 
 def _wave(angle: Array) -> Array:
