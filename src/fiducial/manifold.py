@@ -54,7 +54,8 @@ def view_at(
     noisy, push_noisy = jax.linearize(lambda t: noisy_means(model, t, fit), theta)
     exact, push_exact = jax.linearize(lambda t: exact_means(model, t), theta)
     if count is None:
-        moves = along - restore @ jax.vmap(push_exact, in_axes=1, out_axes=1)(along)
+        off = jax.vmap(push_exact, in_axes=1, out_axes=1)(along)
+        moves = along - (restore @ off.astype(restore.dtype)).astype(along.dtype)
         return View(noisy, exact, moves, jax.vmap(push_noisy, in_axes=1, out_axes=1)(moves.astype(theta.dtype)))
 
     def one(i: Array, found: tuple[Array, Array]) -> tuple[Array, Array]:

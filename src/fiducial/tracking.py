@@ -31,7 +31,8 @@ class Tracker(NamedTuple):
 
     Attributes:
         along: how to move at the pilot fit so that each informed direction rises by one and exact rows stay.
-        restore: how to move so that exact rows fall by given amounts and informed directions stay.
+        restore: how to move so that exact rows fall by given amounts and informed directions stay. In single precision: it is read
+            in every iteration, which takes longer than to compute with it, and what one correction leaves the next one finds.
         moves: the first, turned to where the solution is.
         tangent: what they do to the whitened means of the noisy rows.
         informed: orthonormal directions of the noisy rows that are informed at the pilot fit, times the roots of their shares.
@@ -54,7 +55,7 @@ class Followed(NamedTuple):
 def tracker(model: Model, fit: Linearisation) -> Tracker:
     """At the pilot fit."""
     along = fit.along[:, : most_directions(model)]
-    restore = fit.restore - fit.along @ (fit.basis.T @ fit.side_effect)
+    restore = (fit.restore - fit.along @ (fit.basis.T @ fit.side_effect)).astype(jnp.float32)
     return turn(model, fit.theta, fit.theta, Tracker(along, restore, along, fit.basis[:, : along.shape[1]], fit.basis * jnp.sqrt(fit.share)))
 
 
@@ -103,7 +104,8 @@ def follow(
         right = jnp.stack([-at.moves.T @ gradient / energy.typical, at.tangent.T @ coming], axis=1)
         found, _ = eliminate(gram, jnp.where(real[:, None], right, 0.0))
         move = at.moves @ (found[:, 0] + found[:, 1])
-        return Followed(theta + _short(move, at.tangent @ (found[:, 0] + found[:, 1])) - at.restore @ seen.slip, right[:, 0] @ found[:, 0])
+        restored = (at.restore @ seen.slip.astype(at.restore.dtype)).astype(dtype)
+        return Followed(theta + _short(move, at.tangent @ (found[:, 0] + found[:, 1])) - restored, right[:, 0] @ found[:, 0])
     # where a whole function is free the tangent turns too fast for that of the pilot fit, but there are fewer rows
     noisy, exact = (j.astype(dtype) for j in jacobians(model, theta, pilot.astype(dtype)))
     free = jnp.asarray(model.stretch, dtype).at[place].set(0.0)

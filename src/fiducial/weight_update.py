@@ -118,7 +118,8 @@ class Track(AbstractUpdate):
         push = network.out @ move / (1 + jnp.sum(mean**2)) / len(now.neck)
         encoder = jax.tree.map(jnp.add, network.encoder, now.pull(jnp.broadcast_to(push, now.neck.shape)))
         apart = spread(now.neck)
-        out = network.out - _AGREE * (apart / (jnp.trace(apart) + jnp.finfo(apart.dtype).tiny)) @ network.out
+        closer = jnp.eye(len(apart), dtype=apart.dtype) - _AGREE * apart / (jnp.trace(apart) + jnp.finfo(apart.dtype).tiny)
+        out = closer @ network.out
         # then whatever is missing, by the last layer
         mean = jnp.mean(encode(encoder, now.rows), axis=0)
         missing = (now.theta + move - mean @ out - network.shift) / (1 + jnp.sum(mean**2))
