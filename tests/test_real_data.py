@@ -18,7 +18,7 @@ def test_montroll_has_the_exact_intervals():
     """k, C and sd by importance sampling from the exact fiducial density of the algebraic solution, and that by two digits known from elsewhere."""
     problem = fd.problem("montroll")
     problem = problem.replace(network=fd.MLP((20, 20), problem.recipe.activation))
-    rows = fd.fit(problem, fd.EFIDirect(draws=3000), seed=0).parameters()
+    rows = fd.fit(problem, fd.EFIDirect(draws=2000), seed=0).parameters()
     exact = problem.exact({"p": problem.groups[0].y}, (), 0.95)
     for name, lower, upper, digit in (("k", 1.19, 1.48, 0.005), ("C", 7.19, 7.76, 0.005), ("sd_p", 0.052, 0.080, 0.0005)):
         np.testing.assert_allclose(exact[name], (lower, upper), atol=digit)

@@ -271,13 +271,13 @@ class Model:
             def of_field(field: Field, theta: Array, row: Array) -> Array:
                 return jnp.asarray(group.quantity(field, hand_over(group.sites.names, row), ansatz.unknowns(theta)), theta.dtype)
 
+            def of_series(series: Any, theta: Array, row: Array) -> Array:
+                return of_field(ansatz.local_field(series, ansatz.unknowns(theta)), theta, row)
+
             def at_one(theta: Array, around: Any, row: Array, units: Any) -> Array:
                 if around is not None or used is None:
                     return of_field(ansatz.field(theta, units, around), theta, row)
                 return of_series(ansatz.series(theta, row, used, units), theta, row)
-
-            def of_series(series: Any, theta: Array, row: Array) -> Array:
-                return of_field(ansatz.local_field(series, ansatz.unknowns(theta)), theta, row)
 
             def at_many(theta: Array, around: Any, rows: Array, units: Any) -> Array:
                 if around is not None or used is None:

@@ -31,8 +31,7 @@ class Tracker(NamedTuple):
 
     Attributes:
         along: how to move at the pilot fit so that each informed direction rises by one and exact rows stay.
-        restore: how to move so that exact rows fall by given amounts and informed directions stay. In single precision: it is read
-            in every iteration, which takes longer than to compute with it, and what one correction leaves the next one finds.
+        restore: how to move so that exact rows fall by given amounts and informed directions stay; single precision is enough.
         moves: the first, turned to where the solution is.
         tangent: what they do to the whitened means of the noisy rows.
         informed: orthonormal directions of the noisy rows that are informed at the pilot fit, times the roots of their shares.
@@ -55,7 +54,7 @@ class Followed(NamedTuple):
 def tracker(model: Model, fit: Linearisation) -> Tracker:
     """At the pilot fit."""
     along = fit.along[:, : most_directions(model)]
-    restore = (fit.restore - fit.along @ (fit.basis.T @ fit.side_effect)).astype(jnp.float32)
+    restore = fit.restore - fit.along @ (fit.basis.T @ fit.side_effect)
     return turn(model, fit.theta, fit.theta, Tracker(along, restore, along, fit.basis[:, : along.shape[1]], fit.basis * jnp.sqrt(fit.share)))
 
 

@@ -101,8 +101,9 @@ class FiducialChain(AbstractPhase):
         theta = pilot.theta
         if self.plain:  # layers that are held stay as the pilot fit has them
             theta = jnp.where(model.moves > 0, model.init(keys[0]) / model.unscaled, theta)
-        fit, theta = jax.tree.map(lambda v: v.astype(self.dtype), (pilot, theta))
-        follows = jax.tree.map(lambda v: v.astype(min(v.dtype, self.dtype, key=lambda kind: jnp.dtype(kind).itemsize)), follows)
+        fit, follows, theta = jax.tree.map(lambda v: v.astype(self.dtype), (pilot, follows, theta))
+        # read in every iteration, which takes longer than to multiply with it; what one correction leaves the next one finds
+        follows = follows._replace(restore=follows.restore.astype(jnp.float32))
         # from the pilot fit's own errors, where nothing pulls, or from any at all
         own = jnp.concatenate([fit.errors[g.name] for g in model.groups if not g.exact])
         z = jax.random.normal(keys[1], (count,), self.dtype) if self.plain else own
