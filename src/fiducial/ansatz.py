@@ -71,11 +71,11 @@ class Ansatz:
 
         return Field((lambda row: evaluate(theta, row)) if around is None else linear, self.problem.domain.names, tuple(self.problem.outputs))
 
-    def series(self, theta: Float[Array, " p"], rows: Float[Array, "d *points"], used: tuple[Index, ...], units: Any = None) -> Coefficients:
+    def series(self, theta: Float[Array, " p"], places: Float[Array, "d *points"], used: tuple[Index, ...], units: Any = None) -> Coefficients:
         """Outputs of the network around a point, or around each of many, as polynomials that have the derivatives ``used``."""
         center, unit = (jnp.asarray(v, theta.dtype) for v in self.input)
-        inputs = (rows.T - center) / unit
-        return self._network(theta).series(coordinate_series(inputs.T, unit, used), used, units)
+        inputs = ((places.T - center) / unit).T
+        return self._network(theta).series(coordinate_series(inputs, unit, used), used, units)
 
     def local_field(self, series: Coefficients, p: dict[str, Array]) -> Field:
         """The solution around one point, for derivatives there that are in ``series``."""

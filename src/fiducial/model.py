@@ -8,7 +8,7 @@ one data set and one ``theta``; batching is the driver's business.
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -26,6 +26,7 @@ from .noise_model import NoiseParameters
 from .problem import Problem
 from .scaling import output_scaling, residual_scales
 from .start import build_network, start_tree
+from .taylor import Coefficients
 from .unknowns import AbstractUnknown
 
 Data = dict[str, Any]
@@ -38,6 +39,13 @@ _FREE = 1e4
 # Inputs are scaled to [-3, 3]: a fresh network with unit-sized weights then bends over the domain.
 # On [-1, 1] it is nearly a straight line, and Adam hardly leaves that.
 _INPUT_REACH = 3.0
+
+
+class _Traced(NamedTuple):
+    """A quantity of parameters, what to be linear around, and points: at one of them and at many."""
+
+    at_one: Callable[[Array, Any, Array, Any], Array]
+    at_many: Callable[[Array, Any, Array, Any], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +69,7 @@ class Model:
     ansatz: Ansatz
     scales: dict[str, float]
     _noise_unknowns: dict[str, dict[str, AbstractUnknown]]
-    _traced: dict[str, Any] = dataclasses.field(default_factory=dict)
+    _traced: dict[str, _Traced] = dataclasses.field(default_factory=dict)
     free_layers: int | None = None
     around: Any = None
 
@@ -255,15 +263,15 @@ class Model:
     ) -> Float[Array, " k"]:
         """The group's quantity at its distinct sites, or at other points; ``units`` as in ``field``, one row a point."""
         sites = group.sites if points is None else points
-        return self._traced_of(group)[0](theta, self.around, jnp.asarray(sites.array, theta.dtype), units)
+        return self._traced_quantity(group).at_many(theta, self.around, jnp.asarray(sites.array, theta.dtype), units)
 
     def mean_jacobian(self, theta: Float[Array, " p"], group: Group) -> tuple[Float[Array, " k"], Float[Array, "k p"]]:
         """The means at the sites and their gradients, by one reverse pass per point."""
         rows = jnp.asarray(group.sites.array, theta.dtype)
-        return jax.vmap(jax.value_and_grad(self._traced_of(group)[1]), (None, None, 0, None))(theta, self.around, rows, None)
+        return jax.vmap(jax.value_and_grad(self._traced_quantity(group).at_one), (None, None, 0, None))(theta, self.around, rows, None)
 
-    def _traced_of(self, group: Group) -> tuple[Callable[..., Array], Callable[..., Array]]:
-        """The group's quantity at many points and at one, as functions that are traced once: derivatives of networks are long programs."""
+    def _traced_quantity(self, group: Group) -> _Traced:
+        """The group's quantity as functions that are traced once: derivatives of networks are long programs."""
         if group.name not in self._traced:
             ansatz, some = self.ansatz, np.linspace(0, len(group.sites) - 1, min(len(group.sites), _SITES_ASKED)).round().astype(int)
             used = ansatz.used_by(group.quantity, group.sites.array[some])
@@ -271,7 +279,7 @@ class Model:
             def of_field(field: Field, theta: Array, row: Array) -> Array:
                 return jnp.asarray(group.quantity(field, hand_over(group.sites.names, row), ansatz.unknowns(theta)), theta.dtype)
 
-            def of_series(series: Any, theta: Array, row: Array) -> Array:
+            def of_series(series: Coefficients, theta: Array, row: Array) -> Array:
                 return of_field(ansatz.local_field(series, ansatz.unknowns(theta)), theta, row)
 
             def at_one(theta: Array, around: Any, row: Array, units: Any) -> Array:
@@ -287,7 +295,7 @@ class Model:
                 series = jax.tree.map(lambda v: jnp.broadcast_to(v, (len(v), len(rows))), series)
                 return jax.vmap(of_series, (-1, None, 0))(series, theta, rows)
 
-            self._traced[group.name] = jax.jit(at_many), jax.jit(at_one)
+            self._traced[group.name] = _Traced(jax.jit(at_one), jax.jit(at_many))
         return self._traced[group.name]
 
     def whiten(self, group: Group, mean: Float[Array, "k *columns"], noise: NoiseParameters) -> Float[Array, "m *columns"]:
@@ -369,6 +377,6 @@ def bind(problem: Problem) -> Model:
     )
     model = Model(problem, problem.groups, size, ansatz, scales={}, _noise_unknowns=noise_unknowns)
     for group in model.groups:
-        model._traced_of(group)  # finds out what the quantity uses, which cannot be done while something else is traced
+        model._traced_quantity(group)  # finds out what the quantity uses, which cannot be done while something else is traced
     model.scales.update(residual_scales(model))
     return model

@@ -34,11 +34,12 @@ def with_lower(indices: Iterable[Index]) -> tuple[Index, ...]:
     return tuple(sorted(found, key=lambda i: (sum(i), i)))
 
 
-def coordinate_series(row: Float[Array, "d *points"], unit: Float[Array, " d"], indices: tuple[Index, ...]) -> Coefficients:
+def coordinate_series(places: Float[Array, "d *points"], unit: Float[Array, " d"], indices: tuple[Index, ...]) -> Coefficients:
     """The coordinates themselves, in some unit, as polynomials of how far they are from a point, or from each of many."""
-    ways = jnp.diag(1 / unit).reshape(len(row), len(row), *(1 for _ in row.shape[1:]))
-    first = {tuple(int(i == j) for j in range(len(row))): ways[i] for i in range(len(row))}
-    return {(0,) * len(row): row} | {index: v for index, v in first.items() if index in indices}
+    d = len(places)
+    slopes = jnp.diag(1 / unit).reshape(d, d, *(1 for _ in places.shape[1:]))
+    first = {tuple(int(i == j) for j in range(d)): slopes[i] for i in range(d)}
+    return {(0,) * d: places} | {index: v for index, v in first.items() if index in indices}
 
 
 def compose(function: Callable[[Array], Array], inner: Coefficients, indices: tuple[Index, ...]) -> Coefficients:
