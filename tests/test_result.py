@@ -342,7 +342,7 @@ def test_summary_measures_the_band_against_the_truth(drawn):
     truth = np.exp(-1.3 * band["t"].values)
     assert field["mean_width"] == pytest.approx(float((band.upper - band.lower).mean()))
     assert field["coverage"] == pytest.approx(float(np.mean((band.lower.values <= truth) & (truth <= band.upper.values))))
-    assert field["mse"] == pytest.approx(float(np.mean((band["mean"].values - truth) ** 2)), rel=1e-4)  # the truth is evaluated in float32
+    assert field["mse"] == pytest.approx(float(np.mean((band["mean"].values - truth) ** 2)), rel=1e-12)
 
 
 def test_text_and_html_tell_the_answer_and_the_verdict(decay_fit):

@@ -37,6 +37,8 @@ def keep_programs() -> None:
     if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
         caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         jax.config.update("jax_compilation_cache_dir", str(caches / "fiducial"))
+    if "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS" not in os.environ:  # small programs too: there are dozens
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
 
 
 @app.command()

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import jax
 import numpy as np
 
 from .coordinates import Points
@@ -41,14 +40,13 @@ class Line(NamedTuple):
 def lines(result: "Result", points: Points, level: float, *, new: bool = True) -> dict[str, Line]:
     """For each output what is known of it at some points; ``new=False`` spares the limits of new measurements."""
     band, truth = result.band(points, level), result.problem.truth
+    true = {} if truth is None else truth.at(points)
     prediction = _prediction(result, points, level) if new else None
     found = {}
     for name in result.problem.outputs:
         own = band.sel(output=name)
         ahead = None if prediction is None or name not in prediction.output else _limits(prediction.sel(output=name))
-        with jax.enable_x64(True):
-            true = None if truth is None else np.broadcast_to(np.asarray(points.map(truth.outputs[name])), (len(points),))
-        found[name] = Line(own["mean"].values, _limits(own), ahead, true)
+        found[name] = Line(own["mean"].values, _limits(own), ahead, true.get(name))
     return found
 
 

@@ -183,8 +183,7 @@ def _true_errors(result: "Result", group: Any) -> np.ndarray | None:
     if truth is None or group.output is None or set(group.noise_unknowns()) - set(parameters or {}):
         return None
     with jax.enable_x64(True):
-        mean = np.broadcast_to(np.asarray(group.points.map(truth.outputs[group.output])), group.y.shape)
-        return np.asarray(group.noise.pull(mean, group.y, group.points, parameters))
+        return np.asarray(group.noise.pull(truth.at(group.points)[group.output], group.y, group.points, parameters))
 
 
 def plot_trace(result: "Result") -> Any:

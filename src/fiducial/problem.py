@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -51,6 +52,15 @@ class Truth:
     outputs: Mapping[str, Callable[[Any], Any]]
     unknowns: Mapping[str, Any] = field(default_factory=dict)
     noise: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def at(self, points: Points) -> dict[str, np.ndarray]:
+        """The true values of every output at some points."""
+        with jax.enable_x64(True):
+            return {name: np.asarray(v) for name, v in self._compiled(points).items()}
+
+    @cached_property
+    def _compiled(self) -> Callable[[Points], dict[str, Any]]:
+        return jax.jit(lambda points: {name: jnp.broadcast_to(points.map(of), (len(points),)) for name, of in self.outputs.items()})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,7 +1,7 @@
 """What a fit gives back: one object over an xarray tree, valid at any point of the domain."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .diagnostics import Diagnosis
 
 FORMAT = "fiducial-result-1"
-_BATCH = 4_000_000
+_BATCH = 4_000
 """Field values computed at once when a band is evaluated."""
 
 
@@ -208,8 +208,9 @@ class Result:
             if not outputs:
                 raise ValueError("predict: no output has noisy observations, so there is no noise to add; use band")
         which = [list(self.problem.outputs).index(o) for o in outputs]
-        estimate = self._evaluate(self._theta("estimate"), points)[0][:, which]
-        values = estimate[None] if self.draws is None else self._evaluate(self._theta("draws"), points)[:, :, which]
+        drawn = [] if self.draws is None else [self._theta("draws")]
+        values = self._evaluate(np.concatenate([self._theta("estimate"), *drawn]), points)[:, :, which]
+        estimate, values = values[0], values[1:]
         stats = _spread_many(estimate, values if self.draws is not None else None, level)
         if noisy:
             stats |= self._with_noise(stats["sd"], values, points, [noises[o] for o in outputs], level)
@@ -270,13 +271,15 @@ class Result:
         return theta.reshape(-1, theta.shape[-1])
 
     def _evaluate(self, theta: np.ndarray, points: Points) -> np.ndarray:
-        """All outputs for each row of theta, (draw, point, output), in batches that fit in memory."""
-        model = self.model  # bound outside the trace
+        """All outputs for each row of theta, (draw, point, output)."""
         with jax.enable_x64(True):
-            evaluate = jax.jit(jax.vmap(lambda t: model.evaluate(t, points)))
-            size = max(1, _BATCH // max(1, len(points) * 64))
-            parts = [np.asarray(evaluate(jnp.asarray(theta[i : i + size]))) for i in range(0, len(theta), size)]
-        return np.concatenate(parts)
+            return np.asarray(self._compiled(jnp.asarray(theta), points))
+
+    @cached_property
+    def _compiled(self) -> Callable[[Any, Points], Any]:
+        model = self.model  # bound outside the trace
+        # few draws at a time: the units of all at many points would be slow to write and to read again
+        return jax.jit(lambda theta, x: jax.lax.map(lambda t: model.evaluate(t, x), theta, batch_size=max(1, _BATCH // max(1, len(x)))))
 
     def _constant_names(self) -> list[str]:
         return [str(n) for n in self.tree["estimate"].data_vars if n != "theta"]

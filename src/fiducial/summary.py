@@ -50,13 +50,13 @@ def _field(result: "Result", level: float) -> dict[str, Any]:
     """Width of the band over a grid, and how it compares with the truth where that is known."""
     points = result.grid()
     band = result.band(points, level)
-    truth = result.problem.truth
+    truth = None if result.problem.truth is None else result.problem.truth.at(points)
     field: dict[str, Any] = {}
     for name in result.problem.outputs:
         own = band.sel(output=name)
         entry: dict[str, Any] = {"mean_width": _number(float((own.upper - own.lower).mean(skipna=False))), "coverage": None, "mse": None}
         if truth is not None:
-            true = np.broadcast_to(np.asarray(points.map(truth.outputs[name])), len(points))
+            true = truth[name]
             entry["mse"] = _number(float(np.mean((own["mean"].values - true) ** 2)))
             if entry["mean_width"] is not None:
                 entry["coverage"] = _number(float(np.mean((own.lower.values <= true) & (true <= own.upper.values))))
