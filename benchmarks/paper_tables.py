@@ -20,6 +20,7 @@ import jax
 import numpy as np
 
 import fiducial as fd
+from fiducial.networks import softplus
 from fiducial.study import Cell
 from fiducial.study_table import COLUMNS, row
 
@@ -97,12 +98,15 @@ TABLES: dict[str, tuple[str, dict[str, Any], dict[str, Row]]] = {
         "dropout 5 %": (dropout(0.05), (0.002708, 0.000212, 1.0, 0.0, 0.5363, 0.0131)),
         "bayes": (bayes(0.05), (0.000131, 0.000008, 0.9752, 0.0055, 0.0517, 0.00003)),
     }),
-    "black-scholes": ("black-scholes", {"unknown": None, "edge": "free", "n_f": 800}, {
+    "black-scholes": ("black-scholes", {"unknown": None, "edge": "free", "expiry": "observed", "n_edge": 50, "n_f": 800}, {
         "dropout 5 %": (dropout(0.05), (0.000171, 0.00007, 0.9137, 0.0122, 0.0538, 0.0004)),
         "bayes 0.05": (bayes(0.05), (0.000159, 0.000041, 0.9637, 0.0175, 0.0516, 0.001)),
         "bayes 0.005": (bayes(SMALL), (0.001075, 0.000146, 0.5437, 0.0255, 0.0388, 0.0007)),
     }),
 }  # fmt: skip
+
+# networks that are not the problem's own
+NETWORKS = {"black-scholes": fd.MLP((50, 50), softplus(5.0))}
 
 # where a table judges the solution, if not over the whole domain
 POINTS = {"black-scholes": {"S": np.linspace(0, 2, 101), "t": 0.0}}
@@ -148,7 +152,8 @@ def main() -> None:
         if given.rows not in label:
             continue
         folder = given.folder / f"{given.table}-{label.replace(' ', '-').replace('%', 'percent')}"
-        problem = shorter(fd.problem(name, **options), given.share)
+        posed = fd.problem(name, **options)
+        problem = shorter(posed.replace(network=NETWORKS.get(given.table, posed.network)), given.share)
         resume = (folder / "study.json").exists()
         study = fd.study(
             problem, [method], replicates=given.replicates, seed=2026, points=POINTS.get(given.table), folder=folder, resume=resume, progress=False

@@ -37,6 +37,7 @@ def test_problem_runs_through(name, tmp_path):
         ("black-scholes", {"kind": "straddle"}),
         ("black-scholes", {"unknown": "T"}),
         ("black-scholes", {"edge": 3}),
+        ("black-scholes", {"expiry": "late"}),
         ("black-scholes", {"edge": "curve", "terms": 0}),
         ("fkpp", {"cells": 11_000}),
         ("porous-fkpp", {"noise": "white"}),

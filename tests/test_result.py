@@ -358,7 +358,7 @@ def test_figures_show_band_data_and_units(drawn):
     figure = drawn.plot()
     axis = figure.axes[0]
     assert axis.get_xlabel() == "t (s)"
-    labels = [t.get_text() for t in axis.get_legend().get_texts()]
+    labels = [t.get_text() for t in figure.legends[0].get_texts()]
     assert {"95 % band", "solution", "truth", "data", "exact"} <= set(labels)
 
 

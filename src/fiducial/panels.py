@@ -1,5 +1,6 @@
 """One panel of a figure: an output along a line, with its intervals, the data and the truth."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -78,6 +79,12 @@ def draw_data(axis: Any, group: "Group", x: np.ndarray, y: np.ndarray) -> None:
     """Values of a group of observations."""
     style = {"marker": "s", "color": RED, "label": "exact"} if group.exact else {"marker": "o", "color": GREY, "label": "data"}
     axis.plot(x, y, ls="none", ms=4, alpha=0.8, zorder=3, **style)
+
+
+def draw_legend(axes: Sequence[Any], side: str) -> None:
+    """One legend for several panels, above or below them all (``side="upper"`` or ``"lower"``), where it hides nothing."""
+    shown = {text: handle for axis in axes for handle, text in zip(*axis.get_legend_handles_labels(), strict=True)}
+    axes[0].figure.legend(shown.values(), shown.keys(), loc=f"outside {side} center", ncols=len(shown), frameon=False, fontsize=8)
 
 
 def label(result: "Result", name: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from .collocation import grid
 from .constants import constants, pairs
 from .coordinates import Points
-from .panels import BLUE, draw_data, draw_line, label, lines
+from .panels import BLUE, draw_data, draw_legend, draw_line, label, lines
 from .slices import Cuts, cuts, draw_slices
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _lines(result: "Result", level: float) -> Any:
         for g in result.problem.groups:
             if g.output == name:
                 draw_data(row[0], g, g.points.array[:, 0], g.y)
-        row[0].legend(frameon=False, fontsize=8)
+    draw_legend(axes[:, 0], "lower")  # above there is the title
     figure.suptitle(_title(result), fontsize=10)
     return figure
 

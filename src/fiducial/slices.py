@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .coordinates import TIME_NAMES, Points
-from .panels import draw_data, draw_line, label, lines
+from .panels import draw_data, draw_legend, draw_line, label, lines
 from .problem import Problem
 
 if TYPE_CHECKING:
@@ -93,8 +93,7 @@ def draw_slices(result: "Result", axes: Mapping[str, Any], where: Cuts, level: f
                 axis.sharey(own[1, 0])
             own[1, 0].relim()
             own[1, 0].autoscale()
-        shown = {text: handle for axis in own[0] for handle, text in zip(*axis.get_legend_handles_labels(), strict=True)}
-        own[0, 0].figure.legend(shown.values(), shown.keys(), loc="outside upper center", ncols=len(shown), frameon=False, fontsize=8)
+        draw_legend(own[0], "upper")
 
 
 def _middle(problem: Problem) -> np.ndarray:

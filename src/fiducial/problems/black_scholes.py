@@ -40,6 +40,7 @@ def black_scholes(
     replicates: int = 10,
     edge: str = "quoted",
     terms: int = 1,
+    expiry: str = "built in",
     n_edge: int = 30,
     n_f: int = 400,
     data_seed: int = 0,
@@ -57,7 +58,8 @@ def black_scholes(
         replicates: measurements at each of S = 0.2, 0.4, 0.6, 0.8 and 1.
         edge: ``"quoted"`` for known prices at S = 2, ``"curve"`` for a polynomial, ``"free"`` to leave them to the network, as the paper does.
         terms: number of the polynomial's coefficients ``time_value``.
-        n_edge: points on each of the edges S = 0 and S = 2; prices at expiry hold by construction.
+        expiry: ``"built in"`` for prices at expiry that hold by construction, ``"observed"`` for a plain network that is told them, as the paper's is.
+        n_edge: points on each of the edges: S = 0, S = 2, and expiry where it is observed.
         n_f: number of points where the equation must hold.
         data_seed: seed of the simulated measurements.
 
@@ -70,6 +72,9 @@ def black_scholes(
             f"black-scholes(kind={kind!r}, unknown={unknown!r}, edge={edge!r}): "
             "give 'call' or 'put'; 'sigma', 'r' or None; 'quoted', 'curve' or 'free'"
         )
+    if expiry not in ("built in", "observed"):
+        raise ValueError(f"black-scholes(expiry={expiry!r}): give 'built in' or 'observed'")
+    built_in = expiry == "built in"
     if terms < 1:
         raise ValueError(f"black-scholes(terms={terms!r}): give 1 or more")
     guesses: dict[str, AbstractUnknown] = {"sigma": Positive(0.3), "r": Real(0.0, scale=0.1)}
@@ -79,7 +84,8 @@ def black_scholes(
         sigma, rate = p.get("sigma", _VOLATILITY), p.get("r", _RATE)
         slope, bend = derivative(V, at, "S"), derivative(V, at, "S", order=2)
         residual = derivative(V, at, "t") + sigma**2 / 2 * at.S**2 * bend + rate * at.S * slope - rate * V(at)
-        return (_EXPIRY - at.t) * residual  # no smooth function meets it at the kink, where no time is left
+        # no smooth function meets it at the kink, where no time is left
+        return (_EXPIRY - at.t) * residual if built_in else residual
 
     def near_expiry(V: Any, at: Any, p: Any) -> Any:
         """The kink at expiry spreads as in Bachelier's model, where prices follow Brownian motion; the network adds the rest."""
@@ -109,6 +115,7 @@ def black_scholes(
     quoted = true_price(_HIGHEST, _EXPIRY * side)
     y = true_price(sensors, 0.0)[:, None] + sd * np.random.default_rng(data_seed).standard_normal((5, replicates))
     upper = {"S": _HIGHEST, "t": _EXPIRY * side}
+    payoff = Observed("V", x={"S": _HIGHEST * side, "t": _EXPIRY}, y=true_price(_HIGHEST * side, _EXPIRY), name="expiry")
     high = {"quoted": [Observed("V", x=upper, y=quoted, name="high_edge")], "curve": [Observed(curve, x=upper, name="high_edge")], "free": []}
 
     def time_value(left: Any) -> np.ndarray:
@@ -126,12 +133,13 @@ def black_scholes(
         unknowns={n: guess for n, guess in guesses.items() if n == unknown} | ({"time_value": Real([0.0] * terms)} if edge == "curve" else {}),
         outputs={"V": Output(scale=0.5)},
         network=MLP((50, 50)),
-        constraint=near_expiry,
+        constraint=near_expiry if built_in else None,
         collocation=latin_hypercube(n_f),
         observations=[
             Observed("V", x={"S": sensors, "t": 0.0}, y=y, noise=Gaussian(sd=sd)),
             Observed(worthless, x={"S": 0.0, "t": _EXPIRY * side}, name="low_edge"),
             *high[edge],
+            *([] if built_in else [payoff]),
         ],
         truth=Truth(outputs={"V": lambda at: _price(at.S, at.t, kind)}, unknowns={name: value for name, value in true.items() if name == unknown}),
         exact=exact,
@@ -146,6 +154,7 @@ def black_scholes(
             "replicates": replicates,
             "edge": edge,
             "terms": terms,
+            "expiry": expiry,
             "n_edge": n_edge,
             "n_f": n_f,
             "data_seed": data_seed,
