@@ -159,10 +159,12 @@ def test_problem_can_be_made_again_from_its_options(name):
         np.testing.assert_array_equal(a.points.array, b.points.array)
 
 
-@every_problem
-def test_problem_agrees_with_its_own_truth(name):
+@pytest.mark.parametrize(
+    ("name", "options"), [*((name, {}) for name in PROBLEMS), ("black-scholes", {"unknown": None, "edge": "free", "expiry": "observed"})]
+)
+def test_problem_agrees_with_its_own_truth(name, options):
     """Exact groups are met by the truth, and noisy ones to within their noise."""
-    problem = fd.problem(name)
+    problem = fd.problem(name, **options)
     if problem.truth is None:
         pytest.skip("no truth stated")
     with jax.enable_x64(True):

@@ -58,7 +58,7 @@ def black_scholes(
         replicates: measurements at each of S = 0.2, 0.4, 0.6, 0.8 and 1.
         edge: ``"quoted"`` for known prices at S = 2, ``"curve"`` for a polynomial, ``"free"`` to leave them to the network, as the paper does.
         terms: number of the polynomial's coefficients ``time_value``.
-        expiry: ``"built in"`` for prices at expiry that hold by construction, ``"observed"`` for a plain network that is told them, as the paper's is.
+        expiry: ``"built in"`` for prices at expiry that hold by themselves, ``"observed"`` for a plain network that is told them, as the paper's is.
         n_edge: points on each of the edges: S = 0, S = 2, and expiry where it is observed.
         n_f: number of points where the equation must hold.
         data_seed: seed of the simulated measurements.
