@@ -56,10 +56,10 @@ class Truth:
     def at(self, points: Points) -> dict[str, np.ndarray]:
         """The true values of every output at some points."""
         with jax.enable_x64(True):
-            return {name: np.asarray(v) for name, v in self._compiled(points).items()}
+            return {name: np.asarray(v) for name, v in self._evaluator(points).items()}
 
     @cached_property
-    def _compiled(self) -> Callable[[Points], dict[str, Any]]:
+    def _evaluator(self) -> Callable[[Points], dict[str, Any]]:
         return jax.jit(lambda points: {name: jnp.broadcast_to(points.map(of), (len(points),)) for name, of in self.outputs.items()})
 
 

@@ -209,8 +209,8 @@ class Result:
                 raise ValueError("predict: no output has noisy observations, so there is no noise to add; use band")
         which = [list(self.problem.outputs).index(o) for o in outputs]
         drawn = [] if self.draws is None else [self._theta("draws")]
-        values = self._evaluate(np.concatenate([self._theta("estimate"), *drawn]), points)[:, :, which]
-        estimate, values = values[0], values[1:]
+        every = self._evaluate(np.concatenate([self._theta("estimate"), *drawn]), points)[:, :, which]
+        estimate, values = every[0], every[1:]
         stats = _spread_many(estimate, values if self.draws is not None else None, level)
         if noisy:
             stats |= self._with_noise(stats["sd"], values, points, [noises[o] for o in outputs], level)
@@ -273,10 +273,10 @@ class Result:
     def _evaluate(self, theta: np.ndarray, points: Points) -> np.ndarray:
         """All outputs for each row of theta, (draw, point, output)."""
         with jax.enable_x64(True):
-            return np.asarray(self._compiled(jnp.asarray(theta), points))
+            return np.asarray(self._evaluator(jnp.asarray(theta), points))
 
     @cached_property
-    def _compiled(self) -> Callable[[Any, Points], Any]:
+    def _evaluator(self) -> Callable[[Any, Points], Any]:
         model = self.model  # bound outside the trace
         # few draws at a time: the units of all at many points would be slow to write and to read again
         return jax.jit(lambda theta, x: jax.lax.map(lambda t: model.evaluate(t, x), theta, batch_size=max(1, _BATCH // max(1, len(x)))))

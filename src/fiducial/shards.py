@@ -84,7 +84,8 @@ class Bench:
     def _truth(self) -> dict[str, Any]:
         problem = self.problem
         assert problem.truth is not None
-        truth: dict[str, Any] = {name: jnp.asarray(problem.truth.at(self.points)[name]) for name in problem.outputs}
+        outputs = problem.truth.at(self.points)
+        truth: dict[str, Any] = {name: jnp.asarray(outputs[name]) for name in problem.outputs}
         truth.update({name: jnp.asarray(problem.truth.unknowns[name], float) for name in problem.unknowns})
         for g in problem.groups:
             truth.update({f"{n}_{g.name}": jnp.asarray(problem.truth.noise[g.name][n], float) for n in g.noise_unknowns()})
