@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from .compiling import run_once
 from .taylor import Coefficients, Index, Seen, derivative_at, with_lower
 
 _DRAWS = 4
@@ -70,7 +71,7 @@ def indices_used(quantity: AtPoint, rows: np.ndarray, outputs: int) -> tuple[Ind
 
         return of_coefficients(coefficients, row, seed), quantity(elsewhere, row, seed)
 
-    here, there = jax.jit(jax.vmap(jax.vmap(differ, (0, 0, 0, None)), (0, 0, None, 0)))(drawn, bends, jnp.asarray(rows), jnp.arange(_DRAWS))
+    here, there = run_once(jax.vmap(jax.vmap(differ, (0, 0, 0, None)), (0, 0, None, 0)), drawn, bends, jnp.asarray(rows), jnp.arange(_DRAWS))
     defined = np.isfinite(here) & np.isfinite(there)
     same = np.isclose(here, there, rtol=1e-8, atol=1e-8 * np.max(np.abs(here), where=defined, initial=0.0))
     return used if defined.any() and same[defined].all() else None

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from .collocation import sobol
+from .compiling import run_once
 from .constants import TOGETHER, constants, describe, hardly_known, pairs
 from .coordinates import Box, Points
 from .group import Group
@@ -140,7 +141,7 @@ def _quantities(result: "Result") -> dict[str, dict[str, np.ndarray]]:
             "error": model.errors(theta, data),
         }
 
-    return jax.tree.map(np.asarray, jax.jit(compute)(result.tree["estimate"]["theta"].values))
+    return jax.tree.map(np.asarray, run_once(compute, result.tree["estimate"]["theta"].values))
 
 
 def _fresh(group: Group, domain: Box) -> Points:

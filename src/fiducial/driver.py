@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .checkpoint import Checkpoint
+from .compiling import Effort
 from .method import AbstractMethod, AbstractPhase, Keep, Outcome, keep_all
 from .model import Data, Model
 from .program import Compiled, Program
@@ -65,7 +66,7 @@ class Runner:
         self._seconds = {"compile": 0.0, "run": 0.0}
         self._programs = [Program(model, phase, keep, self._seconds) for phase in method.phases(model)]
         self._ready: set[tuple[int, ...]] = set()
-        self._keys = Compiled(partial(_phase_keys, phases=len(self._programs)), self._seconds)
+        self._keys = Compiled(partial(_phase_keys, phases=len(self._programs)), self._seconds, effort=Effort.RUNS_ONCE)
 
     def run(
         self,

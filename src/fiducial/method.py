@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
+from .compiling import Effort
 from .model import Data, Model
 from .problem import Problem
 
@@ -77,6 +78,11 @@ class AbstractPhase(eqx.Module):
     def must_settle(self) -> bool:
         """Whether running out of steps before ``done`` is worth a warning."""
         return False
+
+    @property
+    def effort(self) -> Effort:
+        """How thoroughly to compile the steps: less where they are few, and mostly linear algebra."""
+        return Effort.RUNS_OFTEN
 
     def draw(self, state: State) -> Drawn | None:
         """The draws that the state holds, or None for a phase without draws."""

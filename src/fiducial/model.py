@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from .ansatz import Ansatz
+from .compiling import run_once
 from .coordinates import Points, hand_over
 from .field import Field
 from .flat import ravel, unraveller
@@ -365,7 +366,7 @@ def bind(problem: Problem) -> Model:
     noise_unknowns = {g.name: g.noise_unknowns() for g in problem.groups if not g.exact}
     key = jax.random.key(0)
     _, static = eqx.partition(build_network(problem, key), eqx.is_inexact_array)
-    template = jax.jit(lambda key: start_tree(problem, noise_unknowns, key))(key)
+    template = run_once(lambda key: start_tree(problem, noise_unknowns, key), key)
     box, size = problem.domain, sum(v.size for v in jax.tree.leaves(template))
     ansatz = Ansatz(
         problem=problem,

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .blas import one_thread
+from .compiling import Effort, compile_program
 from .method import AbstractPhase, Drawn, Keep
 from .model import Data, Model
 from .status import Status
@@ -28,10 +29,11 @@ class Compiled:
         fn: a function of arrays.
         seconds: where to add them, under ``compile`` and ``run``.
         cheap: run a new program once more and count that as compiling, because its first run loads it onto the device.
+        effort: how thoroughly to compile it.
     """
 
-    def __init__(self, fn: Callable[..., Any], seconds: dict[str, float], *, cheap: bool = False):
-        self._fn, self._seconds, self._cheap = fn, seconds, cheap
+    def __init__(self, fn: Callable[..., Any], seconds: dict[str, float], *, cheap: bool = False, effort: Effort = Effort.RUNS_OFTEN):
+        self._fn, self._seconds, self._cheap, self._effort = fn, seconds, cheap, effort
         self._programs: dict[Any, Future[Any]] = {}
 
     def prepare(self, *args: Any) -> Any:
@@ -44,7 +46,7 @@ class Compiled:
         # float32 means float32: a GPU would multiply with fewer digits, in which energies and second derivatives drown
         with jax.default_matmul_precision("highest"):
             lowered = jax.jit(self._fn).lower(*args)
-        self._programs[_shapes(args)] = _COMPILERS.submit(lowered.compile)
+        self._programs[_shapes(args)] = _COMPILERS.submit(compile_program, lowered, self._effort)
         self._seconds["compile"] += time.perf_counter() - begun
         return lowered.out_info
 
@@ -94,9 +96,9 @@ class Program:
         # short enough that lanes which are done do not wait for long, and an interrupt is heard
         self.records_per_chunk = min(_MOST_RECORDS, max(1, -(-phase.steps // (20 * every))))
         self.chunk_steps = every * self.records_per_chunk
-        self._start = Compiled(self._batched_init, seconds)
-        self._chunk = Compiled(self._batched_chunk, seconds)
-        self._few = Compiled(self._batched_few, seconds)
+        self._start = Compiled(self._batched_init, seconds, effort=Effort.RUNS_ONCE)
+        self._chunk = Compiled(self._batched_chunk, seconds, effort=phase.effort)
+        self._few = Compiled(self._batched_few, seconds, effort=phase.effort)
 
     def prepare(self, data: Data, keys: Any, previous: Any, status: np.ndarray) -> Any:
         """Begin to compile, for shapes of the last state of the phase before; returns those of the state."""

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .compiling import run_once
 from .coordinates import Points
 from .driver import Run
 from .files import write_with
@@ -257,7 +258,7 @@ class Result:
             return jnp.stack([g.noise.sd(points, noise[g.name]) for g in groups if g.noise is not None], axis=-1)
 
         with jax.enable_x64(True):
-            return np.asarray(jax.jit(jax.vmap(sizes))(self._theta(node)))
+            return np.asarray(run_once(jax.vmap(sizes), self._theta(node)))
 
     def grid(self, n: int | None = None) -> Points:
         """A regular grid over the domain: 101 points on a line, 41 along each coordinate otherwise."""
@@ -339,8 +340,7 @@ class Result:
     def _repr_html_(self) -> str:
         import html
 
-        table = self.parameters()
-        verdict = html.escape(str(self.diagnose()))
+        table, verdict = self.parameters(), html.escape(str(self.diagnose()))
         heading = f"<b>{html.escape(self.problem.name)}</b>: {html.escape(self.method)}, seed {self.seed}, {html.escape(self.status.message)}"
         return f"<div>{heading}{table.to_html() if len(table) else ''}<pre>{verdict}</pre></div>"
 
@@ -368,7 +368,7 @@ def _constants(model: Model, theta: np.ndarray) -> "xr.Dataset":
         noise = {f"{n}_{g}": v for g, params in model.noise(t).items() for n, v in params.items()}
         return {**model.unknowns(t), **noise}
 
-    values = jax.jit(jax.vmap(jax.vmap(of)))(jnp.asarray(theta))
+    values = run_once(jax.vmap(jax.vmap(of)), jnp.asarray(theta))
     variables = {}
     for name, v in values.items():
         dims = [f"{name}_{i}" for i in range(v.ndim - 2)]

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
+from .compiling import run_once
 from .problem import Problem
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def residual_scales(model: "Model") -> dict[str, float]:
         theta = model.init(key)
         return {g.name: model.mean(theta, g) for g in model.groups}
 
-    means = jax.jit(jax.vmap(trial))(jax.random.split(jax.random.key(1), _TRIAL_NETWORKS))
+    means = run_once(jax.vmap(trial), jax.random.split(jax.random.key(1), _TRIAL_NETWORKS))
     scales = {}
     for g in model.groups:
         mean = np.asarray(means[g.name])

@@ -20,7 +20,7 @@ from .program import Compiled
 from .simulate import Simulator
 from .status import Status
 
-_CPU_SHARD, _GPU_SHARD = 50, 1000
+_GPU_SHARD = 1000
 
 
 class Bench:
@@ -71,10 +71,10 @@ class Bench:
         return {**kept, "seconds": np.array([compiling, finished.seconds["run"], rest])}
 
     def lanes(self, replicates: int) -> int:
-        """How many data sets to fit at once, so that they fit in the memory of the device."""
+        """How many data sets to fit at once: as many as pay, and fit in the memory of the device."""
         device = jax.devices()[0]
-        if device.platform == "cpu":
-            most, free = _CPU_SHARD, _free_memory() // 4
+        if device.platform == "cpu":  # in a batch all wait for the slowest, which only many cores make up for
+            most, free = (os.cpu_count() or 1) // 2, _free_memory() // 4
         else:
             most, free = _GPU_SHARD, int((device.memory_stats() or {}).get("bytes_limit", 8 << 30)) // 2
         each = self.method.chains * self.method.lane_bytes(self.model)

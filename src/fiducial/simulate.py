@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .compiling import run_once
 from .field import field_of_functions
 from .group import Group
 from .problem import Problem, Truth
@@ -80,7 +81,7 @@ def true_means(problem: Problem) -> dict[str, np.ndarray]:
     def mean(group: Group) -> Any:
         return group.sites.map(lambda at: jnp.asarray(group.quantity(field, at, unknowns)))[group.index]
 
-    return {name: np.asarray(v) for name, v in jax.jit(lambda: {g.name: mean(g) for g in problem.groups})().items()}
+    return {name: np.asarray(v) for name, v in run_once(lambda: {g.name: mean(g) for g in problem.groups}).items()}
 
 
 def truth_from(result: "Result") -> Truth:

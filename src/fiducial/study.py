@@ -170,7 +170,7 @@ def study(
         level: level of the intervals.
         grid: options of the problem to vary, ``{"sd": [0.01, 0.05]}``; all combinations are run.
         points: where the field is judged; by default 100 points on a line, or a regular grid.
-        shard: data sets fitted at once; by default as many as fit in the memory of the device.
+        shard: data sets fitted at once; by default as many as pay, and fit in the memory of the device.
         folder: where finished shards are kept and the tables and figures go; must be new or empty.
         resume: go on with the study in ``folder``.
         progress: show a progress bar; by default only in a terminal.

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from ..compiling import Effort
 from ..linearisation import Linearisation, collapse, linearise, normal_errors, probe
 from ..manifold import LARGEST_MISS, MOST_POINTS, Manifold, View, once, only, rows_of
 from ..method import AbstractPhase, Drawn, Info
@@ -96,6 +97,10 @@ class DirectDraws(AbstractPhase):
     @property
     def record_every(self) -> int:
         return 1
+
+    @property
+    def effort(self) -> Effort:
+        return Effort.RUNS_SELDOM
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> DirectState:
         theta = previous.theta.astype(jnp.float64)

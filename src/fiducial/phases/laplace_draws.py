@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from ..compiling import Effort
 from ..flat import ravel
 from ..method import AbstractPhase, Drawn, Info
 from ..model import Data, Model
@@ -54,6 +55,10 @@ class LaplaceDraws(AbstractPhase):
     @property
     def record_every(self) -> int:
         return 1
+
+    @property
+    def effort(self) -> Effort:
+        return Effort.RUNS_SELDOM
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> LaplaceState:
         post, theta = self.posterior, previous.theta

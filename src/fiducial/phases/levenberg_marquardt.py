@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from ..compiling import Effort
 from ..least_squares import adapt_damping, curvature, ridge_step, stack_linearisation, stack_rows
 from ..method import AbstractPhase, Info
 from ..model import Data, Model
@@ -105,6 +106,10 @@ class LevenbergMarquardt(AbstractPhase):
     @property
     def record_every(self) -> int:
         return 1
+
+    @property
+    def effort(self) -> Effort:
+        return Effort.RUNS_SELDOM
 
     @property
     def must_settle(self) -> bool:

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from ..compiling import Effort
 from ..least_squares import adapt_damping, curvature, ridge_step
 from ..method import AbstractPhase, Info
 from ..model import Data, Model
@@ -42,6 +43,10 @@ class PosteriorMode(AbstractPhase):
     @property
     def record_every(self) -> int:
         return 1
+
+    @property
+    def effort(self) -> Effort:
+        return Effort.RUNS_SELDOM
 
     @property
     def must_settle(self) -> bool:

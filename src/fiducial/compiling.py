@@ -1,0 +1,41 @@
+"""How thoroughly programs are compiled.
+
+On a CPU, programs of hundreds of small kernels take longer to compile than to run, unless they run often.
+The effort changes no number by more than rounding.
+"""
+
+import enum
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import jax
+
+
+class Effort(enum.Enum):
+    """How much time to spend on compiling for a CPU."""
+
+    RUNS_ONCE = 0
+    """As little as can be."""
+    RUNS_SELDOM = 1
+    """Little, but the code is optimised: for some hundred runs, each of which is mostly linear algebra."""
+    RUNS_OFTEN = 3
+    """All that the compiler can do, which takes twice as long."""
+
+
+def compile_program(lowered: Any, effort: Effort) -> Any:
+    """A lowered function, compiled."""
+    if effort is not Effort.RUNS_OFTEN and jax.default_backend() == "cpu":
+        with suppress(jax.errors.JaxRuntimeError):  # options come and go with versions of XLA
+            return lowered.compile({"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": effort.value})
+    return lowered.compile()
+
+
+def run_once(fn: Callable[..., Any], *args: Any) -> Any:
+    """``jax.jit(fn)(*args)`` for a program that is not needed again.
+
+    Example:
+        >>> float(run_once(lambda x: 2 * x, 1.5))
+        3.0
+    """
+    return compile_program(jax.jit(fn).lower(*args), Effort.RUNS_ONCE)(*args)

@@ -1,0 +1,40 @@
+"""How thoroughly a program is compiled changes its seconds, not its numbers."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fiducial.compiling import Effort, compile_program, run_once
+
+
+def program(x):
+    matrix = jnp.eye(x.size) + jnp.outer(x, x) / x.size
+    solved = jax.lax.fori_loop(0, 5, lambda _, v: jnp.tanh(jnp.linalg.solve(matrix, v)), x)
+    return {"solved": solved, "sum": jnp.sum(jnp.sin(solved) ** 2)}
+
+
+@pytest.mark.parametrize("effort", list(Effort))
+def test_every_effort_gives_the_same_numbers(x64, effort):
+    x = jnp.linspace(0.1, 2.0, 30)
+    found, plain = compile_program(jax.jit(program).lower(x), effort)(x), program(x)
+    for name in plain:
+        np.testing.assert_allclose(found[name], plain[name], rtol=1e-12)
+
+
+def test_arguments_of_a_program_that_runs_once_may_be_trees(x64):
+    assert float(run_once(lambda t, k: t["a"] * k, {"a": jnp.asarray(2.0)}, 3)) == 6.0
+
+
+def test_options_that_the_compiler_does_not_know_are_left_out():
+    asked = []
+
+    class Lowered:
+        def compile(self, options=None):
+            asked.append(options)
+            if options:
+                raise jax.errors.JaxRuntimeError("INVALID_ARGUMENT: No such compile option")
+            return "compiled"
+
+    assert compile_program(Lowered(), Effort.RUNS_ONCE) == "compiled"
+    assert [bool(options) for options in asked] == [True, False]
