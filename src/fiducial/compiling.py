@@ -15,19 +15,25 @@ import jax
 class Effort(enum.Enum):
     """How much time to spend on compiling for a CPU."""
 
-    RUNS_ONCE = 0
+    RUNS_ONCE = enum.auto()
     """As little as can be."""
-    RUNS_SELDOM = 1
-    """Little, but the code is optimised: for some hundred runs, each of which is mostly linear algebra."""
-    RUNS_OFTEN = 3
-    """All that the compiler can do, which takes twice as long."""
+    RUNS_SELDOM = enum.auto()
+    """Less, for some hundred runs, each of which is mostly linear algebra."""
+    RUNS_OFTEN = enum.auto()
+    """All that the compiler can do."""
+
+
+_OPTIONS: dict[Effort, dict[str, Any]] = {
+    Effort.RUNS_ONCE: {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 0},
+    Effort.RUNS_SELDOM: {"xla_cpu_use_fusion_emitters": False},
+}
 
 
 def compile_program(lowered: Any, effort: Effort) -> Any:
     """A lowered function, compiled."""
-    if effort is not Effort.RUNS_OFTEN and jax.default_backend() == "cpu":
+    if effort in _OPTIONS and jax.default_backend() == "cpu":
         with suppress(jax.errors.JaxRuntimeError):  # options come and go with versions of XLA
-            return lowered.compile({"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": effort.value})
+            return lowered.compile(_OPTIONS[effort])
     return lowered.compile()
 
 
