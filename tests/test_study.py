@@ -13,6 +13,7 @@ import pytest
 import xarray as xr
 
 import fiducial as fd
+from fiducial import shards
 from fiducial.study_plots import coverage_at
 from fiducial.study_table import COLUMNS
 from standin import Exact, poisson_line
@@ -81,6 +82,13 @@ def test_a_data_set_does_not_depend_on_its_shard():
     np.testing.assert_array_equal(alone, fd.simulate(poisson_line(), 10, seed=5)["u"][7:])
     small, large = (fd.study(poisson_line(), [Exact(draws=50)], replicates=20, seed=5, shard=s).cells[0].arrays for s in (6, 20))
     np.testing.assert_allclose(small["u.lower"], large["u.lower"], rtol=1e-10)
+
+
+@pytest.mark.parametrize(("cores", "size"), [(1, 1), (2, 1), (16, 8)])
+def test_a_cpu_fits_one_data_set_at_once_for_every_two_cores(monkeypatch, cores, size):
+    monkeypatch.setattr(shards, "_cores", lambda: cores)
+    points = fd.Box(x=(-0.7, 0.7)).points(POINTS, label="points")
+    assert shards.Bench(poisson_line(), Exact(), points=points, level=0.95, seed=0).lanes(100) == size
 
 
 def test_simulated_errors_have_the_truth_s_distribution():

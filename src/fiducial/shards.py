@@ -74,7 +74,7 @@ class Bench:
         """How many data sets to fit at once: as many as pay, and fit in the memory of the device."""
         device = jax.devices()[0]
         if device.platform == "cpu":  # in a batch all wait for the slowest, which only many cores make up for
-            most, free = (os.cpu_count() or 1) // 2, _free_memory() // 4
+            most, free = _cores() // 2, _free_memory() // 4
         else:
             most, free = _GPU_SHARD, int((device.memory_stats() or {}).get("bytes_limit", 8 << 30)) // 2
         each = self.method.chains * self.method.lane_bytes(self.model)
@@ -129,6 +129,11 @@ class Bench:
             for name in limits[0]
             for j, side in enumerate(("lower", "upper"))
         }
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _free_memory() -> int:
