@@ -40,7 +40,7 @@ RINGS = [
             "left_out",
         ],
     ),
-    ("driver", ["blas", "checkpoint", "program", "driver"]),
+    ("driver", ["blas", "checkpoint", "compiled", "lanes", "program", "driver"]),
     ("catalogues", ["noise.*", "kernels.*", "methods.*", "problems.*"]),
     (
         "after a run",

@@ -1,16 +1,22 @@
 """The loop: the same bits for the same seed, one compilation, and runs that go on after any stop."""
 
+import contextlib
 import os
 import signal
+import threading
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import fiducial as fd
-from fiducial import program
+from fiducial import driver, lanes, program
+from fiducial.blas import factors_batches
 from fiducial.checkpoint import Checkpoint
+from fiducial.compiled import Compiled
+from fiducial.compiling import Effort
 from fiducial.driver import Interrupted, Runner
 from fiducial.model import bind
 from fiducial.status import Status
@@ -38,6 +44,12 @@ def go(runner, *, seed=0, **how):
     """One run on two data sets."""
     with jax.enable_x64(True):
         return runner.run(batch(runner.model, 2), seed=seed, **how)
+
+
+def on_an_accelerator(monkeypatch):
+    """Run all lanes in one program, as there."""
+    for module in (lanes, program, driver):
+        monkeypatch.setattr(module, "side_by_side", lambda: False)
 
 
 def another(problem=None, method=METHOD) -> Runner:
@@ -270,12 +282,13 @@ def test_leaving_out_data_sets_that_are_done_changes_nothing(monkeypatch):
     outcomes, calls = [], []
     call = program.Compiled.__call__
     monkeypatch.setattr(program.Compiled, "__call__", lambda self, *args: calls.append(self._fn) or call(self, *args))
+    on_an_accelerator(monkeypatch)
     for many in (1000, 8):
         monkeypatch.setattr(program, "_MANY", many)
         runner = another(method=method)
         with jax.enable_x64(True):
             outcomes.append(runner.run(batch(runner.model, 8), seed=0).outcome)
-    assert any(getattr(fn, "__name__", "") == "_batched_few" for fn in calls)
+    assert any(getattr(fn, "__name__", "") == "_some" for fn in calls)
     whole, thinned = outcomes
     np.testing.assert_array_equal(thinned.status, whole.status)
     np.testing.assert_array_equal(thinned.state.age, whole.state.age)
@@ -289,8 +302,57 @@ def test_linear_algebra_has_one_thread_while_a_program_runs():
         return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
     seen = []
-    compiled = program.Compiled(lambda x: jax.pure_callback(lambda x: seen.append(threads()) or x, x, x), {"compile": 0.0, "run": 0.0})
+    compiled = Compiled(lambda x: jax.pure_callback(lambda x: seen.append(threads()) or x, x, x), {"compile": 0.0, "run": 0.0})
     with threadpool_limits(2, "blas"):
         compiled(np.zeros(3))
         assert set(threads()) == {2}
     assert {count for found in seen for count in found} == {1}
+
+
+def test_lanes_side_by_side_are_those_of_one_program(whole, monkeypatch):
+    on_an_accelerator(monkeypatch)
+    together = go(another()).outcome
+    np.testing.assert_array_equal(together.status, whole[0].status)
+    np.testing.assert_allclose(together.state.theta, whole[0].state.theta, atol=1e-5)  # steps of Adam in float32
+    np.testing.assert_allclose(together.trace["adam"]["loss"], whole[0].trace["adam"]["loss"], rtol=1e-5)
+
+
+def test_a_lane_does_not_depend_on_those_beside_it(runner, whole):
+    with jax.enable_x64(True):
+        second = {name: y[1:] for name, y in batch(runner.model, 2).items()}
+        alone = another(method=fd.PINN(adam_steps=40, lm_steps=20, chains=1)).run(second, seed=0, first=1).outcome
+    np.testing.assert_array_equal(alone.state.theta[0, 0], whole[0].state.theta[1, 0])
+
+
+@pytest.mark.skipif(lanes.cores() < 2, reason="needs two cores")
+@pytest.mark.parametrize("factors", [False, True])
+def test_cores_run_lanes_at_the_same_time_unless_these_could_wait_for_each_other(factors):
+    meeting = threading.Barrier(2)
+
+    def meet(x):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            meeting.wait(timeout=1 if factors else 60)
+        return np.asarray(meeting.broken)
+
+    def lane(x):
+        batch = jnp.stack([jnp.eye(2), 4 * jnp.eye(2)])
+        roots = jnp.linalg.cholesky(batch) if factors else jnp.sqrt(batch)
+        return roots[1, 0, 0] * x, jax.pure_callback(meet, jax.ShapeDtypeStruct((), bool), x)
+
+    seconds = {"compile": 0.0, "run": 0.0}
+    with jax.enable_x64(True):
+        found, alone = lanes.Lanes(lane, (2,), seconds, effort=Effort.RUNS_ONCE)(np.array([[1.0, 2.0]]))
+    np.testing.assert_array_equal(found, [[2.0, 4.0]])
+    assert alone.any() == factors
+    assert seconds["run"] > 0
+
+
+def test_programs_that_factor_batches_of_matrices_are_known():
+    def inside(x):
+        return jax.lax.fori_loop(0, 3, lambda _, m: jax.lax.cond(m[0, 0, 0] > 0, jnp.linalg.cholesky, jnp.abs, m), x)
+
+    one, many = np.eye(3)[None], np.stack([np.eye(3)] * 4)
+    assert factors_batches(jax.make_jaxpr(inside)(many).jaxpr)
+    assert factors_batches(jax.make_jaxpr(lambda m: jax.jit(jax.vmap(jnp.linalg.eigh))(m)[0])(many).jaxpr)
+    assert not factors_batches(jax.make_jaxpr(inside)(one).jaxpr)
+    assert not factors_batches(jax.make_jaxpr(lambda m: m @ m)(many).jaxpr)

@@ -84,9 +84,9 @@ def test_a_data_set_does_not_depend_on_its_shard():
     np.testing.assert_allclose(small["u.lower"], large["u.lower"], rtol=1e-10)
 
 
-@pytest.mark.parametrize(("cores", "size"), [(1, 1), (2, 1), (16, 8)])
-def test_a_cpu_fits_one_data_set_at_once_for_every_two_cores(monkeypatch, cores, size):
-    monkeypatch.setattr(shards, "_cores", lambda: cores)
+@pytest.mark.parametrize(("cores", "size"), [(1, 4), (2, 8), (16, 50)])
+def test_a_shard_on_a_cpu_keeps_its_cores_busy(monkeypatch, cores, size):
+    monkeypatch.setattr(shards, "cores", lambda: cores)
     points = fd.Box(x=(-0.7, 0.7)).points(POINTS, label="points")
     assert shards.Bench(poisson_line(), Exact(), points=points, level=0.95, seed=0).lanes(100) == size
 

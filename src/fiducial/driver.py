@@ -21,10 +21,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from .checkpoint import Checkpoint
+from .compiled import Compiled
 from .compiling import Effort
+from .lanes import side_by_side
 from .method import AbstractMethod, AbstractPhase, Keep, Outcome, keep_all
 from .model import Data, Model
-from .program import Compiled, Program
+from .program import Program
 from .status import Status
 
 
@@ -93,7 +95,9 @@ class Runner:
             Interrupted: after Ctrl-C, with the last chunk stored.
         """
         before = dict(self._seconds)
-        data = jax.device_put({name: np.asarray(y) for name, y in data.items()})
+        data = {name: np.asarray(y) for name, y in data.items()}
+        if not side_by_side():
+            data = jax.device_put(data)
         lanes = len(next(iter(data.values()))), self.method.chains
         keys = self._keys(np.asarray(seed), first + np.arange(lanes[0]), np.arange(lanes[1]))
         where = _Position(0, 0, 0, None, np.full(lanes, Status.RUNNING.value), np.zeros(lanes, bool), [[] for _ in self._programs])
@@ -160,10 +164,10 @@ class _Position(NamedTuple):
 
 
 def _phase_keys(seed: Any, replicates: Any, chains: Any, *, phases: int) -> list[Any]:
-    """For each phase a key per data set and chain."""
+    """For each phase the data of a key per data set and chain."""
 
     def key(replicate: Any, chain: Any, phase: int) -> Any:
-        return jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), replicate), chain), phase)
+        return jax.random.key_data(jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), replicate), chain), phase))
 
     return [jax.vmap(lambda r, i=i: jax.vmap(lambda c: key(r, c, i))(chains))(replicates) for i in range(phases)]
 

@@ -10,13 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .compiled import Compiled
 from .coordinates import Points
 from .driver import Runner
+from .lanes import cores
 from .measures import Measures, measures
 from .method import AbstractMethod, Answer
 from .model import Data, Model, bind
 from .problem import Problem
-from .program import Compiled
 from .simulate import Simulator
 from .status import Status
 
@@ -73,8 +74,8 @@ class Bench:
     def lanes(self, replicates: int) -> int:
         """How many data sets to fit at once: as many as pay, and fit in the memory of the device."""
         device = jax.devices()[0]
-        if device.platform == "cpu":  # in a batch all wait for the slowest, which only many cores make up for
-            most, free = _cores() // 2, _free_memory() // 4
+        if device.platform == "cpu":  # some more than cores: towards the end of a phase some have nothing to do
+            most, free = 4 * cores(), _free_memory() // 4
         else:
             most, free = _GPU_SHARD, int((device.memory_stats() or {}).get("bytes_limit", 8 << 30)) // 2
         each = self.method.chains * self.method.lane_bytes(self.model)
@@ -129,11 +130,6 @@ class Bench:
             for name in limits[0]
             for j, side in enumerate(("lower", "upper"))
         }
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _free_memory() -> int:

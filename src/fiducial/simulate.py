@@ -6,11 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .compiled import Compiled
 from .compiling import run_once
 from .field import field_of_functions
 from .group import Group
 from .problem import Problem, Truth
-from .program import Compiled
 
 if TYPE_CHECKING:
     from .result import Result

@@ -1,0 +1,124 @@
+"""The lanes of a batch: a chain on a data set each."""
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .blas import one_thread
+from .compiled import Compiled
+from .compiling import Effort
+
+
+def side_by_side() -> bool:
+    """Whether every core runs a lane of its own, as on a CPU; otherwise one program runs them all."""
+    return jax.default_backend() == "cpu"
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Lanes:
+    """A function of one lane, compiled for all lanes of a batch.
+
+    An accelerator runs them in one program. On a CPU that would be slower than one after another: the many small products of a batch are
+    not shared out among its cores, and all lanes wait for the slowest. So there it is one program for one lane, and
+    each core takes the next lane when it is free.
+
+    Arguments:
+        fn: a function of one lane.
+        axes: how many axes each of its arguments has in front in a batch: 2 for (data set, chain), 1 for (data set,), none
+            for what is the same for all lanes.
+        seconds: where to add up the seconds of compiling and running.
+        effort: how thoroughly to compile it.
+    """
+
+    def __init__(self, fn: Callable[..., Any], axes: tuple[int, ...], seconds: dict[str, float], *, effort: Effort):
+        self._axes, self._seconds, self._apart = axes, seconds, side_by_side()
+        self._compiled = Compiled(fn if self._apart else in_batch(fn, axes), seconds, effort=effort)
+
+    def prepare(self, *args: Any) -> Any:
+        """Begin to compile for arguments of these shapes; returns the shapes of the result."""
+        if not self._apart:
+            return self._compiled.prepare(*args)
+        one = [jax.tree.map(lambda v, k=k: jax.ShapeDtypeStruct(v.shape[k:], v.dtype), a) for a, k in zip(args, self._axes, strict=True)]
+        lanes = _lanes(args, self._axes)
+        return jax.tree.map(lambda v: jax.ShapeDtypeStruct((*lanes, *v.shape), v.dtype), self._compiled.prepare(*one))
+
+    def wait(self) -> None:
+        """Until it is compiled."""
+        self._compiled.wait()
+
+    def __call__(self, *args: Any) -> Any:
+        if not self._apart:
+            return self._compiled(*args)
+        lanes = _lanes(args, self._axes)
+        args = jax.tree.map(np.asarray, args)
+        each = [
+            [jax.tree.map(lambda v, at=(i, j)[:k]: v[at], a) for a, k in zip(args, self._axes, strict=True)]
+            for i in range(lanes[0])
+            for j in range(lanes[1])
+        ]
+        run = partial(_run, self._compiled.program(*each[0]))
+        begun = time.perf_counter()
+        with one_thread():
+            if len(each) == 1 or self._compiled.waits_for_threads:
+                found = [run(lane) for lane in each]
+            else:
+                waiting = [_workers().submit(run, lane) for lane in each]
+                try:
+                    found = [future.result() for future in waiting]
+                finally:
+                    for future in waiting:  # after an error or an interrupt none is begun any more
+                        future.cancel()
+        self._seconds["run"] += time.perf_counter() - begun
+        return jax.tree.map(lambda *own: _joined(own, lanes), *found)
+
+
+def in_batch(fn: Callable[..., Any], axes: tuple[int, ...]) -> Callable[..., Any]:
+    """A function of all lanes at once, from one of a lane."""
+
+    def run(*args: Any) -> Any:
+        sets, chains = _lanes(args, axes)
+
+        def flat(value: Any, axes: int) -> Any:
+            # one axis of lanes: each axis of a batch means another pass over the whole program while it is traced
+            return value.reshape(sets * chains, *value.shape[2:]) if axes == 2 else jnp.repeat(value, chains, axis=0) if axes else value
+
+        lanes = [jax.tree.map(partial(flat, axes=k), a) for a, k in zip(args, axes, strict=True)]
+        if sets * chains == 1:  # products in a batch of one are slower than without
+            one = [jax.tree.map(lambda v: v[0], a) if k else a for a, k in zip(lanes, axes, strict=True)]
+            found = jax.tree.map(lambda v: v[None], fn(*one))
+        else:
+            found = jax.vmap(fn, [0 if k else None for k in axes])(*lanes)
+        return jax.tree.map(lambda v: v.reshape(sets, chains, *v.shape[1:]), found)
+
+    return run
+
+
+def _lanes(args: Any, axes: tuple[int, ...]) -> tuple[int, int]:
+    """How many data sets and chains there are."""
+    (first, *_) = (leaf for a, k in zip(args, axes, strict=True) if k == 2 for leaf in jax.tree.leaves(a))
+    return first.shape[:2]
+
+
+def _run(program: Any, lane: Any) -> Any:
+    with jax.enable_x64(True):  # a setting of each thread
+        return jax.tree.map(np.asarray, program(*lane))
+
+
+def _joined(own: tuple[np.ndarray, ...], lanes: tuple[int, int]) -> np.ndarray:
+    return own[0][None, None] if len(own) == 1 else np.stack(own).reshape(*lanes, *own[0].shape)
+
+
+@cache
+def _workers() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(cores(), thread_name_prefix="lane")
