@@ -38,12 +38,14 @@ def poisson_line(*, sd: float = 0.05, replicates: int = 10) -> fd.Problem:
 
 class _State(NamedTuple):
     theta: Any
+    drawn: Any
 
 
 class _Draw(AbstractPhase):
-    steps: int
+    draws: int
     narrow: float
     breaks_above: float
+    steps: int = 1
     name: ClassVar[str] = "draw"
 
     @property
@@ -51,22 +53,23 @@ class _Draw(AbstractPhase):
         return 1
 
     def init(self, model, data, previous, *, key):
-        return _State(model.init(key))
+        theta = model.init(key)
+        return _State(theta, jnp.broadcast_to(theta, (self.draws, theta.size)))
 
     def step(self, model, data, state, progress, *, key):
         group, y = model.groups[0], data["u"]
         each = y.size // 2
         means = jax.ops.segment_sum(y, group.index, 2) / each
         sd = group.noise.sd(group.points, {})[0] / jnp.sqrt(each)
-        ends = means - solution(group.sites.array[:, 0]) - self.narrow * sd * jax.random.normal(key, (2,))
+        ends = means - solution(group.sites.array[:, 0]) - self.narrow * sd * jax.random.normal(key, (self.draws, 2))
         # the line through the ends in the network's own units: inputs run from -3 to 3
         offset, scale = model.ansatz.output[0][0], model.ansatz.output[1][0]
-        left, right = (ends - offset) / scale
-        theta = jnp.stack([(right - left) / 6, (left + right) / 2])
-        return _State(jnp.where(y[0] > self.breaks_above, jnp.nan, theta)), {"loss": jnp.zeros(())}
+        left, right = ((ends - offset) / scale).T
+        drawn = jnp.where(y[0] > self.breaks_above, jnp.nan, jnp.stack([(right - left) / 6, (left + right) / 2], axis=1))
+        return _State(drawn[-1], drawn), {"loss": jnp.zeros(())}
 
     def draw(self, state):
-        return Drawn(state.theta[None], {})
+        return Drawn(state.drawn, {})
 
 
 class Exact(AbstractMethod):

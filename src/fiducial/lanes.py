@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
@@ -67,18 +68,10 @@ class Lanes:
             for i in range(lanes[0])
             for j in range(lanes[1])
         ]
-        run = partial(_run, self._compiled.program(*each[0]))
+        program = self._compiled.program(*each[0])
         begun = time.perf_counter()
         with one_thread():
-            if len(each) == 1 or self._compiled.waits_for_threads:
-                found = [run(lane) for lane in each]
-            else:
-                waiting = [_workers().submit(run, lane) for lane in each]
-                try:
-                    found = [future.result() for future in waiting]
-                finally:
-                    for future in waiting:  # after an error or an interrupt none is begun any more
-                        future.cancel()
+            found = _run(program, each, 1 if self._compiled.waits_for_threads else min(cores(), len(each)))
         self._seconds["run"] += time.perf_counter() - begun
         return jax.tree.map(lambda *own: _joined(own, lanes), *found)
 
@@ -110,9 +103,28 @@ def _lanes(args: Any, axes: tuple[int, ...]) -> tuple[int, int]:
     return first.shape[:2]
 
 
-def _run(program: Any, lane: Any) -> Any:
-    with jax.enable_x64(True):  # a setting of each thread
-        return jax.tree.map(np.asarray, program(*lane))
+def _run(program: Any, lanes: list[Any], workers: int) -> list[Any]:
+    """The results of all lanes."""
+    found: list[Any] = [None] * len(lanes)
+    todo = deque(range(len(lanes)))
+
+    def work() -> None:
+        with jax.enable_x64(True):  # a setting of each thread
+            while True:
+                try:
+                    k = todo.popleft()
+                except IndexError:
+                    return
+                found[k] = jax.tree.map(np.asarray, program(*lanes[k]))
+
+    others = [_workers().submit(work) for _ in range(workers - 1)]
+    try:
+        work()
+        for future in others:
+            future.result()
+    finally:  # after an error or an interrupt no lane is begun any more
+        todo.clear()
+    return found
 
 
 def _joined(own: tuple[np.ndarray, ...], lanes: tuple[int, int]) -> np.ndarray:
