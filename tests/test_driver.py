@@ -329,7 +329,7 @@ if hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, range(os.cpu_count()))  # the test's own worker may have one core
 import jax, jax.numpy as jnp, numpy as np
 from fiducial.compiling import Effort
-from fiducial.lanes import Lanes
+from fiducial.lanes import Lanes, joined
 
 factors, meeting = sys.argv[1] == "factors", threading.Barrier(2)
 
@@ -343,7 +343,7 @@ def lane(x):
     roots = jnp.linalg.cholesky(batch) if factors else jnp.sqrt(batch)
     return roots[1, 0, 0] * x, jax.pure_callback(meet, jax.ShapeDtypeStruct((), bool), x)
 
-found, met = Lanes(lane, (2,), {"compile": 0.0, "run": 0.0}, effort=Effort.RUNS_ONCE)(np.array([[1.0, 2.0]]))
+found, met = joined(Lanes(lane, (2,), {"compile": 0.0, "run": 0.0}, effort=Effort.RUNS_ONCE)(np.array([[1.0, 2.0]])))
 assert found.tolist() == [[2.0, 4.0]]
 print(met.all())
 """
@@ -365,3 +365,31 @@ def test_programs_that_factor_batches_of_matrices_are_known():
     assert factors_batches(jax.make_jaxpr(lambda m: jax.jit(jax.vmap(jnp.linalg.eigh))(m)[0])(many).jaxpr)
     assert not factors_batches(jax.make_jaxpr(inside)(one).jaxpr)
     assert not factors_batches(jax.make_jaxpr(lambda m: m @ m)(many).jaxpr)
+
+
+def test_steps_that_do_not_need_each_other_are_the_same_on_any_number_of_cores(tmp_path, monkeypatch):
+    def on(cores, **how):
+        monkeypatch.setattr(program, "cores", lambda: cores)
+        chunks = []
+        with jax.enable_x64(True):
+            found = runner.run(batch(runner.model, 1), seed=0, **{"report": chunks.append, **how}).outcome
+        return found, [progress.step for progress in chunks if progress.phase == "draw"]
+
+    runner = another(method=fd.EFIDirect(draws=500))
+    one, single = on(1)
+    several, grouped = on(4)
+    assert single == list(range(1, 11))
+    assert grouped == [4, 8, 10]
+    assert_same_bits(several, one)
+    checkpoint, before_drawing = Checkpoint(tmp_path / "c"), []
+
+    def stop(progress):
+        before_drawing.append(progress.phase)
+        if before_drawing.count("draw") == 1:
+            raise Stop
+
+    with pytest.raises(Stop):
+        on(3, checkpoint=checkpoint, report=stop)
+    resumed, rest = on(2, checkpoint=checkpoint, resume=True)
+    assert rest == [5, 7, 9, 10]
+    assert_same_bits(resumed, one)

@@ -23,7 +23,7 @@ import numpy as np
 from .checkpoint import Checkpoint
 from .compiled import Compiled
 from .compiling import Effort
-from .lanes import side_by_side
+from .lanes import joined, side_by_side
 from .method import AbstractMethod, AbstractPhase, Keep, Outcome, keep_all
 from .model import Data, Model
 from .program import Program
@@ -119,14 +119,13 @@ class Runner:
                     if _enough(program, where.records[i], step):
                         status = np.where(status == Status.RUNNING, Status.CONVERGED.value, status)
                         break
-                    state, status, recorded = program.chunk(data, keys[i], state, status, step)
-                    step = min(step + program.chunk_steps, program.phase.steps)
+                    state, status, recorded, step = program.chunk(data, keys[i], state, status, step)
                     where.records[i].append(recorded)
                     if program.phase.must_settle and step == program.phase.steps:
                         late = late | (status == Status.RUNNING)
                     if checkpoint is not None:
                         number += 1
-                        checkpoint.save(number, {"phase": i, "step": step}, (state, status, late), recorded)
+                        checkpoint.save(number, {"phase": i, "step": step}, (joined(state), status, late), recorded)
                     if report is not None:
                         report(_progress(program.phase, step, recorded[0], status))
                     if interrupted.is_set():
@@ -134,11 +133,11 @@ class Runner:
         ended = np.where(status == Status.RUNNING, Status.FINISHED.value, status)
         ended = np.where(late & (ended != Status.DIVERGED), Status.UNSETTLED.value, ended)
         named = [(p.phase.name, records) for p, records in zip(self._programs, where.records, strict=True) if records]
-        trace = {name: _joined([r[0] for r in records]) for name, records in named}
-        kept = {name: jax.tree.map(_flat, _joined([r[1] for r in records])) for name, records in named if records[0][1] is not None}
+        trace = {name: _in_a_row([r[0] for r in records]) for name, records in named}
+        kept = {name: jax.tree.map(_flat, _in_a_row([r[1] for r in records])) for name, records in named if records[0][1] is not None}
         draws, extra = ({name: parts[i] for name, parts in kept.items()} for i in (0, 1))
         seconds = {k: self._seconds[k] - before[k] for k in before}
-        return Run(Outcome(state, ended, trace, draws, extra), seconds)
+        return Run(Outcome(joined(state), ended, trace, draws, extra), seconds)
 
     def _prepare(self, data: Data, keys: Any, where: "_Position") -> None:
         """Compile all phases beside each other, once for each shape of batch; what runs meanwhile would only be in the way."""
@@ -187,10 +186,10 @@ def _enough(program: Program, records: list[Any], step: int) -> bool:
     tenths = [10 * s // program.phase.steps for s in (step - program.chunk_steps, step)]
     if not records or records[0][1] is None or tenths[0] == tenths[1]:
         return False
-    return program.phase.enough(jax.tree.map(_flat, _joined([r[1][1] for r in records])))
+    return program.phase.enough(jax.tree.map(_flat, _in_a_row([r[1][1] for r in records])))
 
 
-def _joined(parts: list[Any]) -> Any:
+def _in_a_row(parts: list[Any]) -> Any:
     """Records of successive chunks, joined along time (the third axis)."""
     return jax.tree.map(lambda *xs: np.concatenate(xs, axis=2), *parts)
 

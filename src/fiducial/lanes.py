@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -25,6 +26,47 @@ def side_by_side() -> bool:
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Values of lanes that ran side by side, not yet joined: a state can be large, and is only handed on.
+
+    Attributes:
+        each: the value of each lane, all chains of the first data set first.
+        lanes: numbers of data sets and chains.
+    """
+
+    each: list[Any]
+    lanes: tuple[int, int]
+
+    def repeated(self, times: int) -> "Apart":
+        """Every chain so many times, one after another."""
+        return Apart([one for one in self.each for _ in range(times)], (self.lanes[0], times * self.lanes[1]))
+
+    def parts(self) -> tuple["Apart", ...]:
+        """One for each element, where the values are tuples."""
+        return tuple(Apart([one[i] for one in self.each], self.lanes) for i in range(len(self.each[0])))
+
+
+def apart(value: Any, axes: int, lanes: tuple[int, int]) -> Apart:
+    """What each lane sees of a tree of arrays, of which so many axes in front are those of lanes."""
+    if isinstance(value, Apart):
+        return value
+    arrays = jax.tree.map(np.asarray, value)
+    return Apart([jax.tree.map(lambda v, at=(i, j)[:axes]: v[at], arrays) for i in range(lanes[0]) for j in range(lanes[1])], lanes)
+
+
+def joined(found: Any) -> Any:
+    """The values of all lanes in one tree of arrays, the axes (data set, chain) in front."""
+    if not isinstance(found, Apart):
+        return found
+
+    def join(*own: Any) -> np.ndarray:
+        parts = [np.asarray(v) for v in own]
+        return parts[0][None, None] if len(parts) == 1 else np.stack(parts).reshape(*found.lanes, *parts[0].shape)
+
+    return jax.tree.map(join, *found.each)
 
 
 class Lanes:
@@ -59,21 +101,17 @@ class Lanes:
         self._compiled.wait()
 
     def __call__(self, *args: Any) -> Any:
+        """The result, ``Apart`` where lanes run side by side, as arguments may be."""
         if not self._apart:
             return self._compiled(*args)
         lanes = _lanes(args, self._axes)
-        args = jax.tree.map(np.asarray, args)
-        each = [
-            [jax.tree.map(lambda v, at=(i, j)[:k]: v[at], a) for a, k in zip(args, self._axes, strict=True)]
-            for i in range(lanes[0])
-            for j in range(lanes[1])
-        ]
+        each = list(zip(*(apart(a, k, lanes).each for a, k in zip(args, self._axes, strict=True)), strict=True))
         program = self._compiled.program(*each[0])
         begun = time.perf_counter()
         with one_thread():
             found = _run(program, each, 1 if self._compiled.waits_for_threads else min(cores(), len(each)))
         self._seconds["run"] += time.perf_counter() - begun
-        return jax.tree.map(lambda *own: _joined(own, lanes), *found)
+        return Apart(found, lanes)
 
 
 def in_batch(fn: Callable[..., Any], axes: tuple[int, ...]) -> Callable[..., Any]:
@@ -100,7 +138,7 @@ def in_batch(fn: Callable[..., Any], axes: tuple[int, ...]) -> Callable[..., Any
 def _lanes(args: Any, axes: tuple[int, ...]) -> tuple[int, int]:
     """How many data sets and chains there are."""
     (first, *_) = (leaf for a, k in zip(args, axes, strict=True) if k == 2 for leaf in jax.tree.leaves(a))
-    return first.shape[:2]
+    return first.lanes if isinstance(first, Apart) else first.shape[:2]
 
 
 def _run(program: Any, lanes: list[Any], workers: int) -> list[Any]:
@@ -115,7 +153,7 @@ def _run(program: Any, lanes: list[Any], workers: int) -> list[Any]:
                     k = todo.popleft()
                 except IndexError:
                     return
-                found[k] = jax.tree.map(np.asarray, program(*lanes[k]))
+                found[k] = jax.block_until_ready(program(*lanes[k]))
 
     others = [_workers().submit(work) for _ in range(workers - 1)]
     try:
@@ -125,10 +163,6 @@ def _run(program: Any, lanes: list[Any], workers: int) -> list[Any]:
     finally:  # after an error or an interrupt no lane is begun any more
         todo.clear()
     return found
-
-
-def _joined(own: tuple[np.ndarray, ...], lanes: tuple[int, int]) -> np.ndarray:
-    return own[0][None, None] if len(own) == 1 else np.stack(own).reshape(*lanes, *own[0].shape)
 
 
 @cache

@@ -80,6 +80,11 @@ class AbstractPhase(eqx.Module):
         return False
 
     @property
+    def independent(self) -> bool:
+        """Whether a step reads only what the start left in the state, so that steps may be taken at the same time."""
+        return False
+
+    @property
     def effort(self) -> Effort:
         """How thoroughly to compile the steps: less where they are few, and mostly linear algebra."""
         return Effort.RUNS_OFTEN

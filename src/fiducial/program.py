@@ -8,7 +8,7 @@ import numpy as np
 
 from .compiled import Compiled
 from .compiling import Effort
-from .lanes import Lanes, in_batch, side_by_side
+from .lanes import Apart, Lanes, apart, cores, in_batch, joined, side_by_side
 from .method import AbstractPhase, Drawn, Keep
 from .model import Data, Model
 from .status import Status
@@ -19,6 +19,8 @@ _MANY = 64
 """In a batch of so many data sets those that are done are left out once only a quarter is still running."""
 _START, _CHUNK = (1, 2, 2), (1, 2, 2, 2, 0)
 """Axes of lanes that the arguments of a start and of a chunk have."""
+_CHUNK_APART = (1, 2, 2, 2, 2)
+"""The same where each lane may be at a step of its own."""
 
 
 class Program:
@@ -40,13 +42,13 @@ class Program:
         self.records_per_chunk = min(_MOST_RECORDS, max(1, -(-phase.steps // (20 * every))))
         self.chunk_steps = every * self.records_per_chunk
         self._start = Lanes(self._lane_start, _START, seconds, effort=Effort.RUNS_ONCE)
-        self._chunk = Lanes(self._lane_chunk, _CHUNK, seconds, effort=phase.effort)
+        self._chunk = Lanes(self._lane_chunk, _CHUNK_APART if side_by_side() else _CHUNK, seconds, effort=phase.effort)
         self._few = Compiled(self._some, seconds, effort=phase.effort)
 
     def prepare(self, data: Data, keys: Any, previous: Any, status: np.ndarray) -> Any:
         """Begin to compile, for shapes of the last state of the phase before; returns those of the state."""
         state = self._start.prepare(data, previous, keys)
-        self._chunk.prepare(data, state, status, keys, np.asarray(0))
+        self._chunk.prepare(data, state, status, keys, np.zeros(status.shape, int) if side_by_side() else np.asarray(0))
         if self._thins(state, status):
             self._few.prepare(data, state, status, keys, np.asarray(0), np.arange(len(status) // 4))
         return state
@@ -61,17 +63,39 @@ class Program:
         """The first state of every lane, from the last of the phase before."""
         return self._start(data, previous, keys)
 
-    def chunk(self, data: Data, keys: Any, state: Any, status: Any, step: int) -> tuple[Any, Any, Any]:
-        """Run ``chunk_steps`` steps from ``step`` on every lane that is still running."""
+    def chunk(self, data: Data, keys: Any, state: Any, status: Any, step: int) -> tuple[Any, Any, Any, int]:
+        """Run ``chunk_steps`` steps from ``step`` on every lane that is still running, or several times as many where cores are free for them.
+
+        Returns:
+            State, status, what was recorded, and the step after the last.
+        """
         # bookkeeping stays on the host, where it needs no compiling
+        end = step + self.chunk_steps
         idle = ~(status == Status.RUNNING.value).any(axis=1)
         few = len(status) // 4
-        if self._thins(state, status) and np.sum(~idle) <= few:
+        if side_by_side():
+            state, after, recorded, end = self._beside(data, keys, state, status, step)
+        elif self._thins(state, status) and np.sum(~idle) <= few:
             rows = np.argsort(idle, kind="stable")[:few]
             state, after, recorded = self._few(data, state, status, keys, np.asarray(step), rows)
         else:
             state, after, recorded = self._chunk(data, state, status, keys, np.asarray(step))
-        return state, np.asarray(after), jax.tree.map(np.asarray, recorded)
+        return state, np.asarray(after), jax.tree.map(np.asarray, recorded), min(end, self.phase.steps)
+
+    def _beside(self, data: Data, keys: Any, state: Any, status: np.ndarray, step: int) -> tuple[Apart, np.ndarray, Any, int]:
+        """Lanes side by side, and where that leaves cores idle, the next chunks of a phase whose steps do not need each other."""
+        sets, chains = status.shape
+        left = -(-(self.phase.steps - step) // self.chunk_steps)
+        times = min(left, max(1, cores() // status.size)) if self.phase.independent else 1
+        firsts = step + self.chunk_steps * np.arange(times)
+        repeated, own = (np.repeat(np.asarray(v), times, axis=1) for v in (status, keys))
+        new, after, recorded = self._chunk(
+            data, apart(state, 2, (sets, chains)).repeated(times), repeated, own, np.broadcast_to(np.tile(firsts, chains), repeated.shape)
+        ).parts()
+        ends = joined(after).reshape(sets, chains, times)
+        ended = np.where((ends == Status.DIVERGED.value).any(axis=2), Status.DIVERGED.value, ends[:, :, -1])
+        in_order = jax.tree.map(lambda v: v.reshape(sets, chains, times * v.shape[2], *v.shape[3:]), joined(recorded))
+        return Apart(new.each[times - 1 :: times], (sets, chains)), ended, in_order, step + times * self.chunk_steps
 
     def _thins(self, state: Any, status: np.ndarray) -> bool:
         """Whether data sets that are done can be left out: in large batches, in phases that do not draw. Lanes side by side end by themselves."""

@@ -102,6 +102,10 @@ class DirectDraws(AbstractPhase):
     def effort(self) -> Effort:
         return Effort.RUNS_SELDOM
 
+    @property
+    def independent(self) -> bool:
+        return True
+
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> DirectState:
         theta = previous.theta.astype(jnp.float64)
         fit = linearise(model.thinned(MOST_POINTS), theta, data)

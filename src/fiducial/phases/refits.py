@@ -45,6 +45,10 @@ class Refits(AbstractPhase):
     def record_every(self) -> int:
         return 1
 
+    @property
+    def independent(self) -> bool:
+        return True
+
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> RefitState:
         return RefitState(previous.theta, previous.theta, jnp.asarray(True), self._seen(model, data, previous.theta))
 
