@@ -1,4 +1,4 @@
-"""The only loop: runs the phases of any method, batched over data sets and chains.
+"""The only loop: runs the phases of any method, for all data sets and chains.
 
 Each phase is compiled once, as a chunk of steps, and run until it is done. Between chunks
 the host writes the checkpoint, moves the progress bar and looks for an interrupt. The random

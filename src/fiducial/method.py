@@ -1,7 +1,7 @@
 """What a method is: a short list of phases that the driver runs, and how to read their outcome.
 
 A method never owns a loop. Each phase says how to start from the phase before, how to take
-one step, when to stop and what to keep; the driver batches it over chains and data sets,
+one step, when to stop and what to keep; the driver runs it for all chains and data sets,
 compiles it once, and looks after checkpoints, progress and divergence.
 """
 

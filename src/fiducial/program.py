@@ -1,4 +1,4 @@
-"""One phase of a method, compiled for a batch of data sets and chains."""
+"""One phase of a method, compiled, for all data sets and chains."""
 
 from typing import Any
 

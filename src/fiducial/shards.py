@@ -1,4 +1,4 @@
-"""One shard of a study: simulate some data sets, fit them in one batch, judge the answers."""
+"""One shard of a study: simulate some data sets, fit them, judge the answers."""
 
 import os
 import time
