@@ -16,7 +16,7 @@ demo: $(VENV)/installed
 	$(BIN)/fiducial run poisson --out $(DEMO)
 	@echo "Look at $(DEMO)/solution.png and $(DEMO)/summary.json"
 
-# Every ready problem in full, nine minutes on 2 cores; writes docs/gallery.md and its pictures.
+# Every ready problem in full, eight minutes on 2 cores; writes docs/gallery.md and its pictures.
 gallery: $(VENV)/installed
 	$(BIN)/python benchmarks/gallery.py
 
