@@ -343,7 +343,7 @@ def lane(x):
     roots = jnp.linalg.cholesky(batch) if factors else jnp.sqrt(batch)
     return roots[1, 0, 0] * x, jax.pure_callback(meet, jax.ShapeDtypeStruct((), bool), x)
 
-found, met = joined(Lanes(lane, (2,), {"compile": 0.0, "run": 0.0}, effort=Effort.RUNS_ONCE)(np.array([[1.0, 2.0]])))
+found, met = joined(Lanes(lane, (2,), {"compile": 0.0, "run": 0.0}, effort=Effort.RUNS_ONCE, most=2)(np.array([[1.0, 2.0]])))
 assert found.tolist() == [[2.0, 4.0]]
 print(met.all())
 """
@@ -369,13 +369,12 @@ def test_programs_that_factor_batches_of_matrices_are_known():
 
 def test_steps_that_do_not_need_each_other_are_the_same_on_any_number_of_cores(tmp_path, monkeypatch):
     def on(cores, **how):
-        monkeypatch.setattr(program, "cores", lambda: cores)
-        chunks = []
+        monkeypatch.setattr(lanes, "cores", lambda: cores)
+        runner, chunks = another(method=fd.EFIDirect(draws=500)), []
         with jax.enable_x64(True):
             found = runner.run(batch(runner.model, 1), seed=0, **{"report": chunks.append, **how}).outcome
         return found, [progress.step for progress in chunks if progress.phase == "draw"]
 
-    runner = another(method=fd.EFIDirect(draws=500))
     one, single = on(1)
     several, grouped = on(4)
     assert single == list(range(1, 11))
@@ -393,3 +392,11 @@ def test_steps_that_do_not_need_each_other_are_the_same_on_any_number_of_cores(t
     resumed, rest = on(2, checkpoint=checkpoint, resume=True)
     assert rest == [5, 7, 9, 10]
     assert_same_bits(resumed, one)
+
+
+def test_lanes_side_by_side_do_not_fill_the_memory(monkeypatch):
+    monkeypatch.setattr(lanes, "cores", lambda: 64)
+    monkeypatch.setattr(lanes, "free_memory", lambda: 16 << 30)
+    assert lanes.at_once(1 << 20) == 64
+    assert lanes.at_once(1 << 30) == 8
+    assert lanes.at_once(100 << 30) == 1

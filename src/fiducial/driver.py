@@ -23,7 +23,7 @@ import numpy as np
 from .checkpoint import Checkpoint
 from .compiled import Compiled
 from .compiling import Effort
-from .lanes import joined, side_by_side
+from .lanes import at_once, joined, side_by_side
 from .method import AbstractMethod, AbstractPhase, Keep, Outcome, keep_all
 from .model import Data, Model
 from .program import Program
@@ -66,7 +66,8 @@ class Runner:
     def __init__(self, model: Model, method: AbstractMethod, *, keep: Keep = keep_all):
         self.model, self.method = model, method
         self._seconds = {"compile": 0.0, "run": 0.0}
-        self._programs = [Program(model, phase, keep, self._seconds) for phase in method.phases(model)]
+        most = at_once(method.lane_bytes(model))
+        self._programs = [Program(model, phase, keep, self._seconds, most=most) for phase in method.phases(model)]
         self._ready: set[tuple[int, ...]] = set()
         self._keys = Compiled(partial(_phase_keys, phases=len(self._programs)), self._seconds, effort=Effort.RUNS_ONCE)
 

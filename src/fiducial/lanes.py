@@ -28,6 +28,19 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def free_memory() -> int:
+    """Bytes of memory that are free on this machine, as far as it tells."""
+    try:
+        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return 4 << 30
+
+
+def at_once(lane_bytes: int) -> int:
+    """How many lanes of such a size may run at the same time: one on each core, unless they would fill half of the memory that is free."""
+    return max(1, min(cores(), free_memory() // 2 // max(1, lane_bytes)))
+
+
 @dataclass(frozen=True)
 class Apart:
     """Values of lanes that ran side by side, not yet joined: a state can be large, and is only handed on.
@@ -82,10 +95,11 @@ class Lanes:
             for what is the same for all lanes.
         seconds: where to add up the seconds of compiling and running.
         effort: how thoroughly to compile it.
+        most: so many lanes side by side at most.
     """
 
-    def __init__(self, fn: Callable[..., Any], axes: tuple[int, ...], seconds: dict[str, float], *, effort: Effort):
-        self._axes, self._seconds, self._apart = axes, seconds, side_by_side()
+    def __init__(self, fn: Callable[..., Any], axes: tuple[int, ...], seconds: dict[str, float], *, effort: Effort, most: int):
+        self._axes, self._seconds, self._apart, self._most = axes, seconds, side_by_side(), most
         self._compiled = Compiled(fn if self._apart else in_batch(fn, axes), seconds, effort=effort)
 
     def prepare(self, *args: Any) -> Any:
@@ -109,7 +123,7 @@ class Lanes:
         program = self._compiled.program(*each[0])
         begun = time.perf_counter()
         with one_thread():
-            found = _run(program, each, 1 if self._compiled.waits_for_threads else min(cores(), len(each)))
+            found = _run(program, each, 1 if self._compiled.waits_for_threads else min(self._most, len(each)))
         self._seconds["run"] += time.perf_counter() - begun
         return Apart(found, lanes)
 

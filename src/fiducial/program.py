@@ -8,7 +8,7 @@ import numpy as np
 
 from .compiled import Compiled
 from .compiling import Effort
-from .lanes import Apart, Lanes, apart, cores, in_batch, joined, side_by_side
+from .lanes import Apart, Lanes, apart, in_batch, joined, side_by_side
 from .method import AbstractPhase, Drawn, Keep
 from .model import Data, Model
 from .status import Status
@@ -33,16 +33,17 @@ class Program:
         phase: the phase.
         keep: what to keep of each draw.
         seconds: where to add up the seconds of compiling and running.
+        most: so many lanes side by side at most.
     """
 
-    def __init__(self, model: Model, phase: AbstractPhase, keep: Keep, seconds: dict[str, float]):
-        self.model, self.phase, self.keep = model, phase, keep
+    def __init__(self, model: Model, phase: AbstractPhase, keep: Keep, seconds: dict[str, float], *, most: int):
+        self.model, self.phase, self.keep, self.most = model, phase, keep, most
         every = phase.record_every
         # short enough that lanes which are done do not wait for long, and an interrupt is heard
         self.records_per_chunk = min(_MOST_RECORDS, max(1, -(-phase.steps // (20 * every))))
         self.chunk_steps = every * self.records_per_chunk
-        self._start = Lanes(self._lane_start, _START, seconds, effort=Effort.RUNS_ONCE)
-        self._chunk = Lanes(self._lane_chunk, _CHUNK_APART if side_by_side() else _CHUNK, seconds, effort=phase.effort)
+        self._start = Lanes(self._lane_start, _START, seconds, effort=Effort.RUNS_ONCE, most=most)
+        self._chunk = Lanes(self._lane_chunk, _CHUNK_APART if side_by_side() else _CHUNK, seconds, effort=phase.effort, most=most)
         self._few = Compiled(self._some, seconds, effort=phase.effort)
 
     def prepare(self, data: Data, keys: Any, previous: Any, status: np.ndarray) -> Any:
@@ -86,7 +87,7 @@ class Program:
         """Lanes side by side, and where that leaves cores idle, the next chunks of a phase whose steps do not need each other."""
         sets, chains = status.shape
         left = -(-(self.phase.steps - step) // self.chunk_steps)
-        times = min(left, max(1, cores() // status.size)) if self.phase.independent else 1
+        times = min(left, max(1, self.most // status.size)) if self.phase.independent else 1
         firsts = step + self.chunk_steps * np.arange(times)
         repeated, own = (np.repeat(np.asarray(v), times, axis=1) for v in (status, keys))
         new, after, recorded = self._chunk(

@@ -1,6 +1,5 @@
 """One shard of a study: simulate some data sets, fit them, judge the answers."""
 
-import os
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -13,7 +12,7 @@ import numpy as np
 from .compiled import Compiled
 from .coordinates import Points
 from .driver import Runner
-from .lanes import cores
+from .lanes import cores, free_memory
 from .measures import Measures, measures
 from .method import AbstractMethod, Answer
 from .model import Data, Model, bind
@@ -75,7 +74,7 @@ class Bench:
         """How many data sets to fit at once: as many as pay, and fit in the memory of the device."""
         device = jax.devices()[0]
         if device.platform == "cpu":  # some more than cores: towards the end of a phase some have nothing to do
-            most, free = 4 * cores(), _free_memory() // 4
+            most, free = 4 * cores(), free_memory() // 4
         else:
             most, free = _GPU_SHARD, int((device.memory_stats() or {}).get("bytes_limit", 8 << 30)) // 2
         each = self.method.chains * self.method.lane_bytes(self.model)
@@ -130,11 +129,3 @@ class Bench:
             for name in limits[0]
             for j, side in enumerate(("lower", "upper"))
         }
-
-
-def _free_memory() -> int:
-    """Bytes of memory that are free on this machine, as far as it tells."""
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return 4 << 30
