@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -12,12 +13,13 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import fiducial as fd
-from fiducial import driver, lanes, program
+from fiducial import compiled, driver, lanes, program
 from fiducial.blas import factors_batches
 from fiducial.checkpoint import Checkpoint
 from fiducial.compiled import Compiled
 from fiducial.driver import Interrupted, Runner
 from fiducial.model import bind
+from fiducial.phases.direct_draws import DirectDraws
 from fiducial.status import Status
 from helpers import TINY, batch, decay
 
@@ -367,14 +369,18 @@ def test_programs_that_factor_batches_of_matrices_are_known():
     assert not factors_batches(jax.make_jaxpr(lambda m: m @ m)(many).jaxpr)
 
 
-def test_steps_that_do_not_need_each_other_are_the_same_on_any_number_of_cores(tmp_path, monkeypatch):
-    def on(cores, **how):
-        monkeypatch.setattr(lanes, "cores", lambda: cores)
-        runner, chunks = another(method=fd.EFIDirect(draws=500)), []
-        with jax.enable_x64(True):
-            found = runner.run(batch(runner.model, 1), seed=0, **{"report": chunks.append, **how}).outcome
-        return found, [progress.step for progress in chunks if progress.phase == "draw"]
+def drawn_on(cores, method, monkeypatch, *, sets=1, apart=0.0, **how):
+    """A run with so many lanes at once, and the steps at which its chunks of draws ended."""
+    monkeypatch.setattr(driver, "at_once", lambda lane_bytes: cores)
+    runner, chunks = another(method=method), []
+    with jax.enable_x64(True):
+        data = {name: y + apart * np.arange(sets)[:, None] for name, y in batch(runner.model, sets).items()}
+        found = runner.run(data, seed=0, **{"report": chunks.append, **how}).outcome
+    return found, [progress.step for progress in chunks if progress.phase == "draw"]
 
+
+def test_steps_that_do_not_need_each_other_are_the_same_however_many_are_taken_at_once(tmp_path, monkeypatch):
+    on = partial(drawn_on, method=fd.EFIDirect(draws=500), monkeypatch=monkeypatch)
     one, single = on(1)
     several, grouped = on(4)
     assert single == list(range(1, 11))
@@ -400,3 +406,69 @@ def test_lanes_side_by_side_do_not_fill_the_memory(monkeypatch):
     assert lanes.at_once(1 << 20) == 64
     assert lanes.at_once(1 << 30) == 8
     assert lanes.at_once(100 << 30) == 1
+
+
+def test_steps_of_several_lanes_taken_at_once_keep_their_order(monkeypatch):
+    on = partial(drawn_on, method=fd.Ensemble(chains=2, draws=6, lm_steps=40), monkeypatch=monkeypatch, sets=2)
+    one, single = on(1)
+    several, grouped = on(12)
+    assert single == [1, 2, 3, 4, 5, 6]
+    assert grouped == [3, 6]
+    assert_same_bits(several, one)
+
+
+def test_a_lane_that_breaks_off_is_the_same_however_many_steps_are_taken_at_once(monkeypatch):
+    step = DirectDraws.step
+
+    def breaks(self, model, data, state, progress, *, key):
+        new, info = step(self, model, data, state, progress, key=key)
+        bad = (progress > 0.35) & (data["u"][0] > between)
+        return new._replace(theta=jnp.where(bad, jnp.nan, new.theta)), info
+
+    monkeypatch.setattr(DirectDraws, "step", breaks)
+    with jax.enable_x64(True):
+        between = bind(tiny()).data["u"][0] + 0.005
+    on = partial(drawn_on, method=fd.EFIDirect(draws=500), monkeypatch=monkeypatch, sets=2, apart=0.01)
+    (one, _), (several, _) = on(1), on(8)
+    assert sorted(one.status.ravel()) == [Status.FINISHED, Status.DIVERGED]
+    assert_same_bits(several, one)
+
+
+def test_steps_that_could_wait_for_each_other_are_taken_one_by_one(monkeypatch):
+    monkeypatch.setattr(compiled, "factors_batches", lambda jaxpr: True)
+    assert drawn_on(4, fd.EFIDirect(draws=250), monkeypatch)[1] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        fd.Dropout(rate=0.1, train_steps=40, draws=100),
+        fd.Bayes(chains=1, draws=100, warm_steps=40, leapfrog=2),
+        fd.EFI(chains=2, draws=60, effective=10_000),
+        fd.EFIGN(draws=100),
+        fd.Laplace(draws=200),
+        fd.Ensemble(chains=1, draws=30),
+    ],
+    ids=lambda method: method.name,
+)
+def test_a_run_that_was_stopped_while_it_drew_can_be_resumed_in_a_new_process(tmp_path, monkeypatch, method):
+    whole, chunks = drawn_on(1, method, monkeypatch)
+    assert len(chunks) > 2
+
+    def stop(progress):
+        if progress.phase == "draw":
+            raise Stop
+
+    checkpoint = Checkpoint(tmp_path / "c")
+    with pytest.raises(Stop):
+        drawn_on(1, method, monkeypatch, checkpoint=checkpoint, report=stop)
+    assert_same_bits(drawn_on(1, method, monkeypatch, checkpoint=checkpoint, resume=True)[0], whole)
+
+
+def test_more_data_sets_side_by_side_need_no_other_program():
+    runner = another()
+    with jax.enable_x64(True):
+        runner.run(batch(runner.model, 1), seed=0)
+        programs = [p for program in runner._programs for p in program._chunk._compiled._programs.values()]
+        runner.run(batch(runner.model, 2), seed=0)
+    assert [p for program in runner._programs for p in program._chunk._compiled._programs.values()] == programs

@@ -26,6 +26,7 @@ class Compiled:
     def __init__(self, fn: Callable[..., Any], seconds: dict[str, float], *, cheap: bool = False, effort: Effort = Effort.RUNS_OFTEN):
         self._fn, self._seconds, self._cheap, self._effort = fn, seconds, cheap, effort
         self._programs: dict[Any, Future[Any]] = {}
+        self._results: dict[Any, Any] = {}
         self.waits_for_threads = False
         """Whether a program may wait for threads that others hold, so that it must run by itself (see ``factors_batches``)."""
 
@@ -35,15 +36,18 @@ class Compiled:
         Returns:
             The shapes of the result.
         """
-        begun = time.perf_counter()
+        begun, shapes = time.perf_counter(), _shapes(args)
+        if shapes in self._results:
+            return self._results[shapes]
         # float32 means float32: a GPU would multiply with fewer digits, in which energies and second derivatives drown
         with jax.default_matmul_precision("highest"):
             traced = jax.jit(self._fn).trace(*args)
             lowered = traced.lower()
         self.waits_for_threads |= factors_batches(traced.jaxpr)
-        self._programs[_shapes(args)] = _COMPILERS.submit(compile_program, lowered, self._effort)
+        self._programs[shapes] = _COMPILERS.submit(compile_program, lowered, self._effort)
+        self._results[shapes] = lowered.out_info
         self._seconds["compile"] += time.perf_counter() - begun
-        return lowered.out_info
+        return self._results[shapes]
 
     def wait(self) -> None:
         """Until all that was prepared is compiled."""

@@ -146,7 +146,7 @@ class Runner:
             self._ready.add(where.status.shape)
             shapes = where.state
             for i, program in list(enumerate(self._programs))[where.phase :]:
-                shapes = program.prepare(data, keys[i], shapes, where.status)
+                shapes = program.prepare(data, keys[i], shapes, where.status, begun=i == where.phase and where.step > 0)
             for program in self._programs:
                 program.wait()
 

@@ -1,10 +1,12 @@
 """The lanes of a batch: a chain on a data set each."""
 
 import os
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -16,6 +18,9 @@ import numpy as np
 from .blas import one_thread
 from .compiled import Compiled
 from .compiling import Effort
+
+_ALONE = threading.Lock()
+"""Held by programs that may wait for threads that others of their kind hold."""
 
 
 def side_by_side() -> bool:
@@ -114,6 +119,11 @@ class Lanes:
         """Until it is compiled."""
         self._compiled.wait()
 
+    @property
+    def at_once(self) -> int:
+        """How many lanes run at the same time."""
+        return 1 if self._compiled.waits_for_threads else self._most
+
     def __call__(self, *args: Any) -> Any:
         """The result, ``Apart`` where lanes run side by side, as arguments may be."""
         if not self._apart:
@@ -122,8 +132,8 @@ class Lanes:
         each = list(zip(*(apart(a, k, lanes).each for a, k in zip(args, self._axes, strict=True)), strict=True))
         program = self._compiled.program(*each[0])
         begun = time.perf_counter()
-        with one_thread():
-            found = _run(program, each, 1 if self._compiled.waits_for_threads else min(self._most, len(each)))
+        with one_thread(), _ALONE if self._compiled.waits_for_threads else nullcontext():
+            found = _run(program, each, min(self.at_once, len(each)))
         self._seconds["run"] += time.perf_counter() - begun
         return Apart(found, lanes)
 
@@ -169,11 +179,14 @@ def _run(program: Any, lanes: list[Any], workers: int) -> list[Any]:
                     return
                 found[k] = jax.block_until_ready(program(*lanes[k]))
 
-    others = [_workers().submit(work) for _ in range(workers - 1)]
+    others: list[Future[None]] = []
     try:
+        for _ in range(workers - 1):
+            others.append(_workers().submit(work))
         work()
         for future in others:
-            future.result()
+            if not future.cancel():  # others may have kept it from beginning
+                future.result()
     finally:  # after an error or an interrupt no lane is begun any more
         todo.clear()
     return found

@@ -81,7 +81,10 @@ class AbstractPhase(eqx.Module):
 
     @property
     def independent(self) -> bool:
-        """Whether a step reads only what the start left in the state, so that steps may be taken at the same time."""
+        """Whether a step reads only what the start left in the state, so that steps may be taken at the same time.
+
+        Such a phase has neither ``done`` nor ``enough``.
+        """
         return False
 
     @property
@@ -127,7 +130,7 @@ class Outcome(NamedTuple):
     """What the driver hands back to a method: leading axes are (data set, chain).
 
     Attributes:
-        state: the last state of the last phase, still on the device.
+        state: the last state of the last phase, arrays on the device or NumPy's.
         status: a [`Status`][fiducial.status.Status] for each chain.
         trace: by phase the recorded info, time on the third axis.
         draws: for each phase that draws what was kept of each draw, the draw on the third axis.

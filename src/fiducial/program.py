@@ -24,7 +24,7 @@ _CHUNK_APART = (1, 2, 2, 2, 2)
 
 
 class Program:
-    """A start and a chunk of steps of one phase, compiled once per shape of batch.
+    """A start and a chunk of steps of one phase, compiled once per shape of batch, or once where lanes run side by side.
 
     Every argument called ``keys`` has the data of a key per lane, (data set, chain), as have states and statuses.
 
@@ -37,7 +37,7 @@ class Program:
     """
 
     def __init__(self, model: Model, phase: AbstractPhase, keep: Keep, seconds: dict[str, float], *, most: int):
-        self.model, self.phase, self.keep, self.most = model, phase, keep, most
+        self.model, self.phase, self.keep = model, phase, keep
         every = phase.record_every
         # short enough that lanes which are done do not wait for long, and an interrupt is heard
         self.records_per_chunk = min(_MOST_RECORDS, max(1, -(-phase.steps // (20 * every))))
@@ -46,9 +46,9 @@ class Program:
         self._chunk = Lanes(self._lane_chunk, _CHUNK_APART if side_by_side() else _CHUNK, seconds, effort=phase.effort, most=most)
         self._few = Compiled(self._some, seconds, effort=phase.effort)
 
-    def prepare(self, data: Data, keys: Any, previous: Any, status: np.ndarray) -> Any:
-        """Begin to compile, for shapes of the last state of the phase before; returns those of the state."""
-        state = self._start.prepare(data, previous, keys)
+    def prepare(self, data: Data, keys: Any, previous: Any, status: np.ndarray, *, begun: bool = False) -> Any:
+        """Begin to compile, for shapes of the last state of the phase before, or of this one if it has begun; returns those of its state."""
+        state = previous if begun else self._start.prepare(data, previous, keys)
         self._chunk.prepare(data, state, status, keys, np.zeros(status.shape, int) if side_by_side() else np.asarray(0))
         if self._thins(state, status):
             self._few.prepare(data, state, status, keys, np.asarray(0), np.arange(len(status) // 4))
@@ -85,16 +85,22 @@ class Program:
 
     def _beside(self, data: Data, keys: Any, state: Any, status: np.ndarray, step: int) -> tuple[Apart, np.ndarray, Any, int]:
         """Lanes side by side, and where that leaves cores idle, the next chunks of a phase whose steps do not need each other."""
-        sets, chains = status.shape
         left = -(-(self.phase.steps - step) // self.chunk_steps)
-        times = min(left, max(1, self.most // status.size)) if self.phase.independent else 1
+        times = min(left, max(1, self._chunk.at_once // status.size)) if self.phase.independent else 1
+        found = self._chunks(data, keys, state, status, step, times)
+        if times > 1 and (found[1] != status).any():  # a lane broke off: the chunks after that are not its own
+            found = self._chunks(data, keys, state, status, step, 1)
+        return found
+
+    def _chunks(self, data: Data, keys: Any, state: Any, status: np.ndarray, step: int, times: int) -> tuple[Apart, np.ndarray, Any, int]:
+        """So many chunks of every lane at the same time."""
+        sets, chains = status.shape
         firsts = step + self.chunk_steps * np.arange(times)
         repeated, own = (np.repeat(np.asarray(v), times, axis=1) for v in (status, keys))
         new, after, recorded = self._chunk(
             data, apart(state, 2, (sets, chains)).repeated(times), repeated, own, np.broadcast_to(np.tile(firsts, chains), repeated.shape)
         ).parts()
-        ends = joined(after).reshape(sets, chains, times)
-        ended = np.where((ends == Status.DIVERGED.value).any(axis=2), Status.DIVERGED.value, ends[:, :, -1])
+        ended = joined(after).reshape(sets, chains, times).max(axis=2)
         in_order = jax.tree.map(lambda v: v.reshape(sets, chains, times * v.shape[2], *v.shape[3:]), joined(recorded))
         return Apart(new.each[times - 1 :: times], (sets, chains)), ended, in_order, step + times * self.chunk_steps
 

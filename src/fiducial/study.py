@@ -22,6 +22,7 @@ from .coordinates import Points
 from .driver import Interrupted
 from .files import DAMAGE, read_arrays, write_arrays, write_text, write_with
 from .fit import fit
+from .lanes import side_by_side
 from .method import AbstractMethod
 from .problem import Problem
 from .shards import Bench
@@ -179,7 +180,7 @@ def study(
         The study; with a folder its files are written too.
 
     Raises:
-        Interrupted: after Ctrl-C, when the shard at work is finished and stored.
+        Interrupted: after Ctrl-C; finished shards are kept.
 
     Example:
         ``study("poisson", [PINN()], replicates=100, folder="study").table``
@@ -232,7 +233,7 @@ def _run(
         part = None if store is None else store.read(cell, k)
         if part is None:
             try:
-                part = bench.shard(first, count, size)
+                part = bench.shard(first, count, count if side_by_side() else size)  # a batch is compiled for its size
             except Interrupted:
                 hint = f"; go on with study(..., folder='{store.folder}', resume=True)" if store else ""
                 raise Interrupted(f"stopped by Ctrl-C; finished shards are kept{hint}" if store else "stopped by Ctrl-C") from None
