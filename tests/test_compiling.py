@@ -28,5 +28,14 @@ def test_arguments_of_a_program_that_runs_once_may_be_trees(x64):
 
 
 def test_an_option_that_the_compiler_does_not_know_is_left_out(monkeypatch):
-    monkeypatch.setitem(compiling._OPTIONS, Effort.RUNS_ONCE, {"xla_no_such_option": True})
+    monkeypatch.setitem(compiling._ON_CPU, Effort.RUNS_ONCE, {"xla_no_such_option": True})
     assert float(run_once(lambda x: x + 1, 1.0)) == 2.0
+
+
+@pytest.mark.parametrize("effort", list(Effort))
+def test_options_for_a_gpu_are_ones_that_the_compiler_knows(x64, effort):
+    """On a CPU they are read, and change nothing."""
+    x = jnp.linspace(0.1, 2.0, 30)
+    lowered = jax.jit(program).lower(x)
+    found = lowered.compile(compiling._ON_GPU.get(effort, {}))(x)
+    np.testing.assert_allclose(found["solved"], program(x)["solved"], rtol=1e-12)

@@ -1,6 +1,7 @@
 """How thoroughly programs are compiled.
 
-On a CPU, programs of hundreds of small kernels take longer to compile than to run, unless they run often.
+On a CPU, programs of hundreds of small kernels take longer to compile than to run, unless they run often. On a GPU those that
+run often are mostly kernels too small to fill it, so that as many of these as do not need each other run at the same time.
 The effort changes no number by more than rounding.
 """
 
@@ -13,7 +14,7 @@ import jax
 
 
 class Effort(enum.Enum):
-    """How much time to spend on compiling for a CPU."""
+    """How much time to spend on compiling."""
 
     RUNS_ONCE = enum.auto()
     """As little as can be."""
@@ -23,17 +24,21 @@ class Effort(enum.Enum):
     """All that the compiler can do."""
 
 
-_OPTIONS: dict[Effort, dict[str, Any]] = {
+_ON_CPU: dict[Effort, dict[str, Any]] = {
     Effort.RUNS_ONCE: {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 0},
     Effort.RUNS_SELDOM: {"xla_cpu_use_fusion_emitters": False},
+}
+_ON_GPU: dict[Effort, dict[str, Any]] = {
+    Effort.RUNS_OFTEN: {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"},
 }
 
 
 def compile_program(lowered: Any, effort: Effort) -> Any:
     """A lowered function, compiled."""
-    if effort in _OPTIONS and jax.default_backend() == "cpu":
+    options = _ON_CPU if jax.default_backend() == "cpu" else _ON_GPU
+    if effort in options:
         with suppress(jax.errors.JaxRuntimeError):  # options come and go with versions of XLA
-            return lowered.compile(_OPTIONS[effort])
+            return lowered.compile(options[effort])
     return lowered.compile()
 
 

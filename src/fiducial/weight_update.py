@@ -162,10 +162,12 @@ class Descend(AbstractUpdate):
         return Slopes(by_theta, for_weights, by_z, seen)
 
     def step(self, network: HyperNetwork, memory: Any, energy: Energy, at: Tracker, data: Data, now: Now) -> tuple[HyperNetwork, Any, Array]:
-        mean, apart = jnp.mean(now.neck, axis=0), spread(now.neck)
-        pull = network.out @ now.slopes.for_weights / len(now.neck) + scatter_slope(network, now.neck, energy.terms.together)
-        out = jnp.outer(mean, now.slopes.for_weights) + 2 * energy.terms.together * apart @ network.out
-        slopes = HyperNetwork(now.pull(pull), out, now.slopes.for_weights)
+        mean, apart, slope = jnp.mean(now.neck, axis=0), spread(now.neck), now.slopes.for_weights
+        pull = network.out @ slope / len(now.neck) + scatter_slope(network, now.neck, energy.terms.together)
+        # apart from the product above: in one kernel with it the encoder would wait until the whole last layer is updated
+        network, later = jax.lax.optimization_barrier((network, slope))
+        out = jnp.outer(mean, later) + 2 * energy.terms.together * apart @ network.out
+        slopes = HyperNetwork(now.pull(pull), out, slope)
         kept, rate = now.plan
         memory = jax.tree.map(lambda v, g, w: kept * v + g + w / _PRIOR_VARIANCE, memory, slopes, network)
         return jax.tree.map(lambda w, v: w - rate * v, network, memory), memory, jnp.zeros((), apart.dtype)
