@@ -111,22 +111,45 @@ def test_method_answers_a_batch_of_data_sets(name, trial):
     assert len({row.tobytes() for row in answer.estimate}) == 3, "each data set has random numbers of its own"
 
 
+@pytest.mark.parametrize("stop", ["in the first chunk", "in the last phase"])
 @every_method
-def test_method_goes_on_where_it_was_stopped(name, trial, tmp_path, monkeypatch):
-    where = Checkpoint(tmp_path)
+def test_method_goes_on_where_it_was_stopped(name, stop, trial, tmp_path, monkeypatch):
+    where, event = Checkpoint(tmp_path), threading.Event()
+    with jax.enable_x64(True):
+        last = trial(name).method.phases(trial(name).model)[-1].name
+
+    @contextmanager
+    def interrupted():
+        yield event
+
+    def report(progress):
+        if stop == "in the first chunk" or progress.phase == last:
+            event.set()
+
     with monkeypatch.context() as patched:
-        patched.setattr("fiducial.driver._catch_interrupt", interrupted_at_once)
+        patched.setattr("fiducial.driver._catch_interrupt", interrupted)
         with pytest.raises(fd.Interrupted):
-            trial(name).answer(seed=5, checkpoint=where)
+            trial(name).answer(seed=5, checkpoint=where, report=report)
     again = trial(name).answer(seed=5, checkpoint=where, resume=True)[1]
-    np.testing.assert_array_equal(again.estimate, trial(name).first[1].estimate)
+    for mine, other in zip(*map(jax.tree.leaves, (again, trial(name).first[1])), strict=True):
+        np.testing.assert_array_equal(mine, other)
 
 
-@contextmanager
-def interrupted_at_once():
-    event = threading.Event()
-    event.set()
-    yield event
+@every_method
+def test_a_data_set_that_cannot_be_fitted_is_left_at_that(name, trial):
+    """It does not touch the others, and even if there is no other there is an answer to read."""
+    own, good = trial(name), trial(name).data
+    try:
+        own.data = {group: np.where(np.arange(3)[:, None] == 1, np.nan, y) for group, y in good.items()}
+        finished, answer = own.answer(seed=5)
+        for mine, other in zip(*map(jax.tree.leaves, (answer.estimate, own.first[1].estimate)), strict=True):
+            np.testing.assert_array_equal(mine[[0, 2]], other[[0, 2]])
+        np.testing.assert_array_equal(finished.outcome.status[[0, 2]], own.first[0].outcome.status[[0, 2]])
+        own.data = {group: np.full_like(y, np.nan) for group, y in good.items()}
+        lost = own.answer(seed=5)[1]
+        assert jax.tree.map(np.shape, lost.draws) == jax.tree.map(np.shape, own.first[1].draws)
+    finally:
+        own.data = good
 
 
 @every_method

@@ -33,3 +33,10 @@ def test_chains_that_disagree_are_seen():
 def test_a_quantity_that_never_moves_is_not_judged():
     found = convergence(np.ones((4, 100, 1)))
     assert found.r_hat[0] == 1.0
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_too_few_draws_say_nothing(count):
+    found = convergence(np.random.default_rng(0).standard_normal((2, count, 3)))
+    assert np.isnan(found.effective).all()
+    assert np.isnan(found.r_hat).all()

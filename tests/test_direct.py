@@ -332,6 +332,16 @@ def test_each_equation_keeps_as_many_points():
             assert [len(g.sites) for g in model.groups if g.physics] == [left, left]
 
 
+def test_of_many_points_each_keeps_its_own_right_hand_side(x64):
+    model = bind(fd.problem("poisson", n_f=60))
+    few, data = model.thinned(25), model.data
+    theta = model.init(jax.random.key(0))
+    whole, part = model.residuals(theta, data)["equation"], few.residuals(theta, data)["equation"]
+    assert part.shape == (25,)
+    kept = [np.flatnonzero((model.groups[1].sites.array == row).all(axis=1))[0] for row in few.groups[1].sites.array]
+    np.testing.assert_allclose(part, whole[np.array(kept)], rtol=1e-10)
+
+
 def test_more_points_than_draws_use_are_met_and_thinned():
     """1,200 points of f: the fit meets all of them, the band is that of 200."""
     problem = poisson(data_seed=3, n_f=1200).replace(network=SMALL)

@@ -14,12 +14,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import fiducial as fd
 from fiducial import compiled, driver, lanes, program
-from fiducial.blas import factors_batches
+from fiducial.blas import factors_batches, one_thread
 from fiducial.checkpoint import Checkpoint
 from fiducial.compiled import Compiled
 from fiducial.driver import Interrupted, Runner
 from fiducial.model import bind
 from fiducial.phases.direct_draws import DirectDraws
+from fiducial.phases.levenberg_marquardt import LevenbergMarquardt
 from fiducial.status import Status
 from helpers import TINY, batch, decay
 
@@ -191,15 +192,28 @@ def test_resuming_something_else_is_refused_by_name(runner, tmp_path, culprit, c
     assert {p.name: p.read_bytes() for p in (tmp_path / "c").iterdir()} == before, "nothing is lost by the attempt"
 
 
+def test_resuming_with_other_sizes_of_single_errors_is_refused(tmp_path):
+    """The text of the traced program does not show them."""
+
+    def each(sd):
+        return another(tiny(noise=fd.Gaussian(sd=np.full(12, sd))))
+
+    checkpoint = stopped_run(each(0.05), tmp_path / "c", 2)
+    with pytest.raises(ValueError, match="different problem"):
+        go(each(0.06), checkpoint=checkpoint, resume=True)
+    go(each(0.05), checkpoint=checkpoint, resume=True)
+
+
 @pytest.mark.parametrize(
     ("culprit", "other"),
     [
         ("problem", lambda: tiny(equation=lambda u, t, p: fd.derivative(u, t) + 2 * p["k"] * u(t))),
         ("problem", lambda: tiny(domain=fd.Box(t=(0, 2.5)))),
+        ("problem", lambda: tiny(noise=fd.Gaussian(sd=np.linspace(0.05, 0.06, 12)))),
         ("data", lambda: tiny(seed=4)),
         ("settings", lambda: fd.PINN(adam_steps=41, lm_steps=20, chains=2)),
     ],
-    ids=["equation", "domain", "data", "method"],
+    ids=["equation", "domain", "noise", "data", "method"],
 )
 def test_resuming_with_another_problem_or_method_is_refused_by_name(runner, tmp_path, culprit, other):
     checkpoint = stopped_run(runner, tmp_path / "c", 2)
@@ -296,6 +310,18 @@ def test_leaving_out_data_sets_that_are_done_changes_nothing(monkeypatch):
     np.testing.assert_allclose(thinned.state.theta, whole.state.theta, atol=1e-4)
     np.testing.assert_allclose(thinned.trace["lm"]["misfit"], whole.trace["lm"]["misfit"], rtol=1e-4)
     assert len(set(np.asarray(whole.state.age).ravel())) > 2
+
+
+def test_threads_of_linear_algebra_come_back_when_the_last_of_several_fits_ends():
+    with threadpool_limits(2, "blas"):
+        threads = [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+        first, second = one_thread(), one_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {1}
+        second.__exit__(None, None, None)
+        assert [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"] == threads
 
 
 def test_linear_algebra_has_one_thread_while_a_program_runs():
@@ -432,6 +458,43 @@ def test_a_lane_that_breaks_off_is_the_same_however_many_steps_are_taken_at_once
     (one, _), (several, _) = on(1), on(8)
     assert sorted(one.status.ravel()) == [Status.FINISHED, Status.DIVERGED]
     assert_same_bits(several, one)
+
+
+def test_chains_that_diverged_have_no_part_in_the_answer(monkeypatch):
+    """Some of four chains break off in the pilot fit; what is left is what the others say."""
+    step = LevenbergMarquardt.step
+
+    def breaks(self, model, data, state, progress, *, key):
+        new, info = step(self, model, data, state, progress, key=key)
+        return new._replace(theta=jnp.where(state.origin[0] < 0, jnp.nan, new.theta)), info
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LevenbergMarquardt, "step", breaks)
+        some = fd.fit(tiny(), fd.EFIDirect(draws=200, chains=4), seed=0)
+    lost = np.array([s is Status.DIVERGED for s in some.statuses])
+    assert lost.any()
+    assert not lost.all()
+    every = fd.fit(tiny(), fd.EFIDirect(draws=200, chains=4), seed=0)
+    theta, sound = some.draws["theta"].values, every.draws["theta"].values[~lost]
+    np.testing.assert_array_equal(theta[~lost], sound)
+    assert all(any(np.array_equal(one, other) for other in sound) for one in theta)
+    failed = next(c for c in some.diagnose().checks if c.name == "chains that failed")
+    assert failed.value == lost.sum()
+    assert failed.advice.startswith(Status.DIVERGED.message)
+    assert some.diagnose().verdict == "do not trust"
+
+
+def test_a_run_in_which_all_chains_diverge_has_a_result():
+    result = fd.fit(tiny(), fd.Dropout(learning_rate=1e20, train_steps=40, draws=100), seed=0)
+    assert result.status is Status.DIVERGED
+    assert result.diagnose().verdict == "do not trust"
+    assert result.summary()["status"] == "diverged"
+
+
+def test_no_draw_is_kept_twice_where_the_last_chunk_is_not_full():
+    theta = fd.fit(tiny(), fd.Ensemble(chains=2, draws=33, lm_steps=20), seed=0).draws["theta"].values
+    assert theta.shape[:2] == (2, 33)
+    assert len(np.unique(theta.reshape(66, -1), axis=0)) == 66
 
 
 def test_steps_that_could_wait_for_each_other_are_taken_one_by_one(monkeypatch):

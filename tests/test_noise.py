@@ -172,7 +172,7 @@ def test_lengths_that_cannot_be_are_refused():
 
 def test_wrong_sizes_and_values_are_refused():
     with pytest.raises(ValueError, match="sd has 3 values for 7 observations"):
-        fd.Gaussian(sd=[1.0, 2.0, 3.0]).check(7, "observations of 'u'")
+        fd.Gaussian(sd=[1.0, 2.0, 3.0]).check((7,), "observations of 'u'")
     for sd in (0.0, -1.0, np.nan, [1.0, 0.0]):
         with pytest.raises(ValueError, match="must be positive"):
             fd.Gaussian(sd=sd)
@@ -180,3 +180,14 @@ def test_wrong_sizes_and_values_are_refused():
         fd.Gaussian(h=2.0)
     with pytest.raises(ValueError, match="per observation"):
         fd.Gaussian(sd=np.ones(7)).sd(Points(("t",), np.ones((3, 1))), {})
+
+
+def test_sizes_in_another_shape_than_the_values_are_refused():
+    noise = fd.Gaussian(sd=np.full((3, 2), 0.1))
+    with pytest.raises(ValueError, match=r"shape \(3, 2\), the values have \(2, 3\)"):
+        fd.Problem(
+            equation=None,
+            domain=fd.Box(x=(0, 1)),
+            network=fd.MLP((4,)),
+            observations=[fd.Observed("u", x=[0.0, 1.0], y=np.ones((2, 3)), noise=noise)],
+        )

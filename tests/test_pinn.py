@@ -10,7 +10,7 @@ import fiducial as fd
 from fiducial.model import bind
 from fiducial.problems._poisson import solution, source
 from fiducial.status import Status
-from helpers import SMALL, batch, decay, poisson, run
+from helpers import SMALL, TINY, batch, decay, poisson, run
 
 ENDS = np.array([-0.7, 0.7])
 GRID = np.linspace(-0.7, 0.7, 101)
@@ -262,6 +262,37 @@ def test_divergence_is_a_status_of_the_result_and_not_an_exception():
         result = fd.fit(problem, fd.PINN(adam_steps=20, lm_steps=10), seed=0)
     assert result.status is Status.DIVERGED
     assert result.diagnose().verdict == "do not trust"
+
+
+def test_other_data_stay_when_something_else_is_changed():
+    changed = poisson().with_data({"u": np.arange(20.0)})
+    np.testing.assert_array_equal(changed.replace(name="mine").groups[0].y, np.arange(20.0))
+    np.testing.assert_array_equal(changed.replace(observations=poisson().observations).groups[0].y, poisson().groups[0].y)
+    with pytest.raises(ValueError, match="1 of the values are not finite"):
+        changed.with_data({"u": np.where(np.arange(20) == 3, np.nan, 1.0)})
+
+
+def test_points_that_the_user_chose_stay(x64):
+    """In a plane points that fill the domain move while a network is fitted; others are where the equation holds, and it may not hold elsewhere."""
+    box, key = fd.Box(x=(0, 1), t=(0, 1)), jax.random.key(0)
+    mine = {"x": np.linspace(0, 0.2, 30), "t": np.linspace(0, 0.3, 30)}
+
+    datum = fd.Observed("u", x={"x": [0.5], "t": [0.5]}, y=[1.0], noise=fd.Gaussian(sd=0.1))
+
+    def moved(rule, *more):
+        given = {"collocation": rule, "observations": [datum, *more]}
+        problem = fd.Problem(equation=lambda u, at, p: fd.derivative(u, at, "t"), domain=box, network=TINY, **given)
+        model = bind(problem)
+        return [
+            np.abs(np.asarray(b.sites.array) - a.sites.array).max() > 0
+            for a, b in zip(model.groups, model.with_moved_points(key).groups, strict=True)
+        ]
+
+    for rule in (None, fd.collocation.grid(5), fd.collocation.sobol(16), fd.collocation.latin_hypercube(16)):
+        assert moved(rule) == [False, True]
+    assert moved(fd.collocation.at_points(mine)) == [False, False]
+    assert moved(lambda domain: np.stack([mine["x"], mine["t"]], axis=1)) == [False, False]
+    assert moved(None, fd.Observed("equation", x=mine, y=0.0)) == [False, False]
 
 
 def test_a_wrong_noise_size_would_be_noticed(poisson_fit):

@@ -15,7 +15,7 @@ import xarray as xr
 import fiducial as fd
 from fiducial import shards
 from fiducial.study_plots import coverage_at
-from fiducial.study_table import COLUMNS
+from fiducial.study_table import COLUMNS, off_level
 from standin import Exact, poisson_line
 
 HERE = Path(__file__).parent
@@ -215,6 +215,19 @@ def test_settings_that_cannot_work(tmp_path):
     fd.study(problem, [Exact(draws=10)], replicates=2, seed=0, folder=folder)
     with pytest.raises(ValueError, match="different seed"):
         fd.study(problem, [Exact(draws=10)], replicates=2, seed=1, folder=folder, resume=True)
+    truth = fd.Truth(outputs={"u": lambda x: 1.0 + 0 * x})
+    for other in (problem.replace(truth=truth), poisson_line(sd=0.06)):
+        with pytest.raises(ValueError, match="different problem, truth or points"):
+            fd.study(other, [Exact(draws=10)], replicates=2, seed=0, folder=folder, resume=True)
+    fd.study(problem, [Exact(draws=10)], replicates=2, seed=0, folder=folder, resume=True)
+
+
+def test_honest_intervals_of_a_constant_are_warned_about_as_often_on_either_side():
+    """Two standard errors of a hundred honest intervals: at most 5 % of studies in all, by the binomial distribution."""
+    found = {k: off_level([{"method": "m", "n": 100, "failed": 0, "k_coverage": k / 100, "k_coverage_se": 0.001}], 0.95) for k in range(80, 101)}
+    assert {k for k, lines in found.items() if lines} == {*range(80, 91), 100}
+    assert "too narrow" in found[90][0]
+    assert "too wide" in found[100][0]
 
 
 def test_command(tmp_path):

@@ -6,17 +6,32 @@ hold each other up for minutes.
 """
 
 import math
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import jax
 from threadpoolctl import ThreadpoolController
 
+_HELD = threading.Lock()
+_inside: list[Any] = []
+"""The limit for each who has entered ``one_thread`` and not left; the first one's is real."""
 
-def one_thread() -> AbstractContextManager[Any]:
-    """While this is entered, BLAS has one thread; afterwards as many as before."""
-    return _libraries().limit(limits=1, user_api="blas")
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """While anyone has entered this, BLAS has one thread; afterwards as many as before."""
+    with _HELD:
+        _inside.append(None if _inside else _libraries().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _HELD:
+            limit = _inside.pop()
+            if limit is not None:
+                limit.restore_original_limits()
 
 
 def factors_batches(jaxpr: Any) -> bool:

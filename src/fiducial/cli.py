@@ -96,8 +96,11 @@ def run(
         _fail(error)
     except OSError as error:
         _fail(f"cannot write to {folder}: {error.strerror}")
-    if rivals:
-        result.diagnose(against=[fit(posed, other, seed=seed, progress=False if quiet else None) for other in rivals])
+    try:
+        if rivals:
+            result.diagnose(against=[fit(posed, other, seed=seed, progress=False if quiet else None) for other in rivals])
+    except Interrupted:
+        _fail(f"stopped while comparing; go on with the same command and --out {folder} --resume", STOPPED)
     _write(result, folder, level)
     Checkpoint(folder / "checkpoint").remove()  # only now is the result safe elsewhere
     if not quiet:

@@ -4,6 +4,7 @@ A rule is any ``callable(domain) -> (n, d) array``; these are the usual ones.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,16 @@ import numpy as np
 from .coordinates import Box
 
 Collocation = Callable[[Box], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Filling:
+    """A rule whose points fill the domain, so that the equation may as well be asked at others in it."""
+
+    lay: Collocation
+
+    def __call__(self, domain: Box) -> np.ndarray:
+        return self.lay(domain)
 
 
 def _spread(domain: Box, unit: np.ndarray) -> np.ndarray:
@@ -44,7 +55,7 @@ def grid(n: int | None = None, **per_coordinate: int) -> Collocation:
         axes = [np.linspace(lo, hi, per_coordinate.get(name, n or 1)) for name, lo, hi in zip(domain.names, domain.lower, domain.upper, strict=True)]
         return np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
 
-    return lay
+    return Filling(lay)
 
 
 def sobol(n: int, *, seed: int = 0) -> Collocation:
@@ -62,7 +73,7 @@ def sobol(n: int, *, seed: int = 0) -> Collocation:
         power = int(np.ceil(np.log2(n)))
         return _spread(domain, qmc.Sobol(len(domain.names), seed=seed).random_base2(power)[:n])
 
-    return lay
+    return Filling(lay)
 
 
 def latin_hypercube(n: int, *, seed: int = 0) -> Collocation:
@@ -79,11 +90,11 @@ def latin_hypercube(n: int, *, seed: int = 0) -> Collocation:
 
         return _spread(domain, qmc.LatinHypercube(len(domain.names), seed=seed).random(n))
 
-    return lay
+    return Filling(lay)
 
 
 def at_points(x: Any) -> Collocation:
-    """Points of the user's own choice, in any form that observations take.
+    """Points of the user's own choice, in any form that observations take; the equation is asked there and nowhere else.
 
     Example:
         >>> at_points([0.0, 0.3])(Box(x=(0, 1))).shape
@@ -92,7 +103,10 @@ def at_points(x: Any) -> Collocation:
     return lambda domain: domain.points(x, label="collocation points").array
 
 
-def default(domain: Box) -> np.ndarray:
-    """What is used when nothing is said: 200 points on a line, 1,024 Sobol points or more above that."""
+def _default(domain: Box) -> np.ndarray:
     d = len(domain.names)
     return grid(200)(domain) if d == 1 else sobol(1024 * (d - 1))(domain)
+
+
+default = Filling(_default)
+"""What is used when nothing is said: 200 points on a line, 1,024 Sobol points or more above that."""

@@ -18,7 +18,7 @@ class Convergence(NamedTuple):
 
 
 def convergence(draws: np.ndarray) -> Convergence:
-    """Effective sample size and split R-hat, as in Stan.
+    """Effective sample size and split R-hat, as in Stan; NaN for fewer than four draws.
 
     Arguments:
         draws: (chain, draw, quantity).
@@ -33,6 +33,8 @@ def convergence(draws: np.ndarray) -> Convergence:
         True
     """
     half = draws.shape[1] // 2
+    if half < 2:  # nothing to compare
+        return Convergence(np.full(draws.shape[2], np.nan), np.full(draws.shape[2], np.nan))
     split = np.concatenate([draws[:, :half], draws[:, half : 2 * half]]).astype(float)
     chains, n, _ = split.shape
     centred = split - split.mean(axis=1, keepdims=True)

@@ -117,9 +117,10 @@ def _agreement(result: "Result", other: "Result") -> Check:
 
 
 def _status(result: "Result") -> Check:
-    failed = int(sum(not s.usable for s in result.statuses))
-    advice = f"{result.status.message}; try another seed, a smaller step, or look for divisions by zero in the equation"
-    return Check("chains that failed", float(failed), 0.0, failed == 0, True, advice)
+    failed = [s for s in result.statuses if not s.usable]
+    message = (failed[0] if failed else result.status).message
+    advice = f"{message}; try another seed, a smaller step, or look for divisions by zero in the equation"
+    return Check("chains that failed", float(len(failed)), 0.0, not failed, True, advice)
 
 
 def _stopped(result: "Result") -> Check:
@@ -132,7 +133,8 @@ def _quantities(result: "Result") -> dict[str, dict[str, np.ndarray]]:
     """What the checks look at, in one compiled program: residuals of exact groups, errors of noisy ones."""
     model, problem = result.model, result.problem
     data = {g.name: g.y for g in problem.groups}
-    held_out = [g for g in problem.groups if g.same_everywhere]
+    # of points chosen one by one only those on a line have others between them
+    held_out = [g for g in problem.groups if g.same_everywhere or (g.one_value and len(problem.domain.names) == 1)]
 
     def compute(theta: Any) -> dict[str, Any]:
         return {
@@ -145,6 +147,11 @@ def _quantities(result: "Result") -> dict[str, dict[str, np.ndarray]]:
 
 
 def _fresh(group: Group, domain: Box) -> Points:
+    """New points for an equation, where it was asked."""
+    if not group.filling:
+        (name,), places = domain.names, group.sites.array
+        if np.ptp(places) > 0:
+            domain = Box(**{name: (float(places.min()), float(places.max()))})
     return Points(group.points.names, sobol(_HELD_OUT, seed=1)(domain))
 
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from .checkpoint import Checkpoint
 from .compiled import Compiled
@@ -116,7 +117,7 @@ class Runner:
             for i, program in list(enumerate(self._programs))[where.phase :]:
                 if i > where.phase or step == 0:
                     state, status, step = program.start(data, keys[i], state), _ready(status), 0
-                while step < program.phase.steps and bool((status == Status.RUNNING).any()):
+                while step < program.phase.steps and _goes_on(status, where.records[i]):
                     if _enough(program, where.records[i], step):
                         status = np.where(status == Status.RUNNING, Status.CONVERGED.value, status)
                         break
@@ -133,12 +134,13 @@ class Runner:
                         raise Interrupted
         ended = np.where(status == Status.RUNNING, Status.FINISHED.value, status)
         ended = np.where(late & (ended != Status.DIVERGED), Status.UNSETTLED.value, ended)
-        named = [(p.phase.name, records) for p, records in zip(self._programs, where.records, strict=True) if records]
-        trace = {name: _in_a_row([r[0] for r in records]) for name, records in named}
-        kept = {name: jax.tree.map(_flat, _in_a_row([r[1] for r in records])) for name, records in named if records[0][1] is not None}
+        recorded = {p.phase.name: _recorded(p.phase, records) for p, records in zip(self._programs, where.records, strict=True) if records}
+        trace = {name: info for name, (info, _) in recorded.items()}
+        kept = {name: jax.tree.map(_flat, own) for name, (_, own) in recorded.items() if own is not None}
         draws, extra = ({name: parts[i] for name, parts in kept.items()} for i in (0, 1))
         seconds = {k: self._seconds[k] - before[k] for k in before}
-        return Run(Outcome(joined(state), ended, trace, draws, extra), seconds)
+        last, trace, draws, extra = _stood_in((joined(state), trace, draws, extra), ended)
+        return Run(Outcome(last, ended, trace, draws, extra), seconds)
 
     def _prepare(self, data: Data, keys: Any, where: "_Position") -> None:
         """Compile all phases beside each other, once for each shape of batch; what runs meanwhile would only be in the way."""
@@ -182,12 +184,34 @@ def _progress(phase: AbstractPhase, step: int, info: dict[str, np.ndarray], stat
     return Progress(phase.name, step, phase.steps, last, int((status == Status.DIVERGED).sum()), status.size)
 
 
+def _goes_on(status: np.ndarray, records: list[Any]) -> bool:
+    """Whether a lane is running; or all have diverged, and there are to be as many draws to read as ever."""
+    draws = bool(records) and records[0][1] is not None
+    return bool((status == Status.RUNNING).any() or not records or (draws and (status == Status.DIVERGED).all()))
+
+
 def _enough(program: Program, records: list[Any], step: int) -> bool:
     """Ask the phase whether its draws are enough, ten times at most."""
     tenths = [10 * s // program.phase.steps for s in (step - program.chunk_steps, step)]
     if not records or records[0][1] is None or tenths[0] == tenths[1]:
         return False
     return program.phase.enough(jax.tree.map(_flat, _in_a_row([r[1][1] for r in records])))
+
+
+def _recorded(phase: AbstractPhase, records: list[Any]) -> Any:
+    """All records of a phase; those of a last chunk that reaches beyond its steps are left out."""
+    count = -(-phase.steps // phase.record_every)
+    return jax.tree.map(lambda v: v[:, :, :count], _in_a_row(records))
+
+
+def _stood_in(values: Any, status: np.ndarray) -> Any:
+    """The same with each chain that diverged replaced by one of its data set that did not, where there is one."""
+    sound = status != Status.DIVERGED
+    lost = ~sound & sound.any(axis=1, keepdims=True)
+    if not lost.any():
+        return values
+    chosen = np.where(lost, np.argmax(sound, axis=1)[:, None], np.arange(status.shape[1]))
+    return jax.tree.map(lambda v: v[np.arange(len(status))[:, None], chosen], values)
 
 
 def _in_a_row(parts: list[Any]) -> Any:
@@ -222,12 +246,9 @@ def _catch_interrupt() -> Iterator[threading.Event]:
 
 def _identity(model: Model, method: AbstractMethod, data: Data, seed: int, first: int) -> dict[str, Any]:
     """What must agree between a run and its resumption, with a name for each part."""
-    one = {name: y[0] for name, y in data.items()}
-    program = str(jax.make_jaxpr(lambda theta: model.residuals(theta, one))(jnp.zeros(model.size)))
-    constants = [np.asarray(a).tobytes() for g in model.groups for a in (g.points.array, g.index)]
     return {
-        "problem": _digest(re.sub(r"0x[0-9a-f]+", "", program).encode(), *constants),
-        "data": _digest(*(np.asarray(data[name]).tobytes() for name in sorted(data))),
+        "problem": problem_digest(model, {name: y[0] for name, y in data.items()}),
+        "data": digest(*(np.asarray(data[name]).tobytes() for name in sorted(data))),
         "method": method.name,
         "settings": json.loads(json.dumps(method.settings())),
         "seed": seed,
@@ -237,7 +258,27 @@ def _identity(model: Model, method: AbstractMethod, data: Data, seed: int, first
     }
 
 
-def _digest(*parts: bytes) -> str:
+def problem_digest(model: Model, data: Data) -> str:
+    """A short text that is another one for another problem: equation, noise, points, network."""
+    program = jax.make_jaxpr(lambda theta: model.residuals(theta, data))(jnp.zeros(model.size))
+    places = [np.asarray(a).tobytes() for g in model.groups for a in (g.points.array, g.index)]
+    return digest(re.sub(r"0x[0-9a-f]+", "", str(program)).encode(), *places, *_constants(program))
+
+
+def _constants(value: Any) -> Iterator[bytes]:
+    """Numbers in a traced program, which its text leaves out where they are many."""
+    if isinstance(value, ClosedJaxpr):
+        yield from (np.asarray(c).tobytes() for c in value.consts)
+        yield from _constants(value.jaxpr)
+    elif isinstance(value, Jaxpr):
+        for eqn in value.eqns:
+            yield from (np.asarray(v.val).tobytes() for v in eqn.invars if isinstance(v, Literal))
+            for parameter in jax.tree.leaves(list(eqn.params.values()), is_leaf=lambda v: isinstance(v, ClosedJaxpr | Jaxpr)):
+                yield from _constants(parameter)
+
+
+def digest(*parts: bytes) -> str:
+    """A short text that is another one for other parts."""
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 

@@ -28,6 +28,8 @@ class Group:
         noise: the noise model, or None for exact values.
         output: the output that is observed directly, or None.
         physics: whether the group states the equation.
+        first: for each site, the position of its first observation among the data.
+        filling: whether its points fill the domain by a rule, and were not chosen one by one.
     """
 
     name: str
@@ -40,6 +42,8 @@ class Group:
     noise: AbstractNoise | None
     output: str | None
     physics: bool
+    first: np.ndarray
+    filling: bool = False
 
     @classmethod
     def resolve(
@@ -64,9 +68,10 @@ class Group:
             raise ValueError(f"{label}: there are no values; give at least one, or leave the group out")
         every = Points(points.names, np.repeat(points.array, y.size // n, axis=0))
         if noise is not None:
-            noise.check(y.size, label)
+            noise.check(y.shape, label)
         sites, index = every.distinct()
-        return cls(name, quantity, every, sites, index, y.reshape(-1), y.shape, noise, output, physics)
+        first = np.unique(index, return_index=True)[1]
+        return cls(name, quantity, every, sites, index, y.reshape(-1), y.shape, noise, output, physics, first)
 
     @property
     def exact(self) -> bool:
@@ -74,18 +79,23 @@ class Group:
         return self.noise is None
 
     @property
+    def one_value(self) -> bool:
+        """Whether it states an equation with the same value at all its points."""
+        return self.exact and self.physics and bool(np.ptp(self.y) == 0)
+
+    @property
     def same_everywhere(self) -> bool:
-        """Whether the equation is asked for one value at all points, so that it may as well be asked elsewhere."""
-        return self.exact and self.physics and np.ptp(self.y) == 0
+        """Whether the equation may as well be asked at other points of the domain."""
+        return self.one_value and self.filling
 
     def thinned(self, most: int) -> "Group":
-        """An exact group at some of its sites, chosen at random so that no pattern of the points is kept."""
+        """An exact group at some of its sites, chosen at random so that no pattern of the points is kept; the data remain those of all."""
         if len(self.sites) <= most:
             return self
         kept = np.sort(np.random.default_rng(0).choice(len(self.sites), most, replace=False))
         sites = Points(self.sites.names, self.sites.array[kept])
-        first = np.unique(self.index, return_index=True)[1][kept]
-        return dataclasses.replace(self, points=sites, sites=sites, index=np.arange(most), y=self.y[first], shape=(most,))
+        first = self.first[kept]
+        return dataclasses.replace(self, points=sites, sites=sites, index=np.arange(most), y=self.y[first], shape=(most,), first=first)
 
     def noise_unknowns(self) -> dict[str, AbstractUnknown]:
         """Unknown parameters of the noise, with pilot guesses from the data."""

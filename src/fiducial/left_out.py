@@ -24,8 +24,8 @@ class LeftOut(AbstractNoise):
     whole: AbstractNoise
     kept: Float[Array, " n"]
 
-    def check(self, n: int, label: str) -> None:
-        self.whole.check(n, label)
+    def check(self, shape: tuple[int, ...], label: str) -> None:
+        self.whole.check(shape, label)
 
     def unknowns(self, y: np.ndarray, points: Points, index: np.ndarray) -> dict[str, AbstractUnknown]:
         return self.whole.unknowns(y, points, index)

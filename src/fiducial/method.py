@@ -129,6 +129,8 @@ class Answer(NamedTuple):
 class Outcome(NamedTuple):
     """What the driver hands back to a method: leading axes are (data set, chain).
 
+    In all but ``status`` a chain that diverged is replaced by one of its data set that did not, where there is one.
+
     Attributes:
         state: the last state of the last phase, arrays on the device or NumPy's.
         status: a [`Status`][fiducial.status.Status] for each chain.
@@ -142,6 +144,14 @@ class Outcome(NamedTuple):
     trace: dict[str, dict[str, np.ndarray]]
     draws: dict[str, Any]
     extra: dict[str, dict[str, np.ndarray]]
+
+
+def last_losses(trace: dict[str, np.ndarray]) -> np.ndarray:
+    """Of each chain the last loss that is finite; steps that were not taken record none."""
+    losses = trace["loss"]
+    finite = np.isfinite(losses)
+    ends = losses.shape[-1] - 1 - np.argmax(finite[..., ::-1], axis=-1)
+    return np.take_along_axis(np.where(finite, losses, np.inf), ends[..., None], axis=-1)[..., 0]
 
 
 class AbstractMethod(eqx.Module):

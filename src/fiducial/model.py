@@ -309,8 +309,7 @@ class Model:
         """Data in the same units; replicates are collapsed to their means."""
         if group.noise is None:
             # Exact replicates can only repeat one value: the first of each site stands for all.
-            first = np.unique(group.index, return_index=True)[1]
-            return y[first] / self.scales[group.name]
+            return y[group.first] / self.scales[group.name]
         return group.noise.whiten_data(y, group.points, group.index, len(group.sites), noise)
 
     def residuals(self, theta: Float[Array, " p"], data: Data) -> dict[str, Float[Array, " m"]]:

@@ -28,8 +28,8 @@ class AbstractNoise(eqx.Module):
     """
 
     @abc.abstractmethod
-    def check(self, n: int, label: str) -> None:
-        """Raise a ``ValueError`` with the fix if the model cannot serve n observations."""
+    def check(self, shape: tuple[int, ...], label: str) -> None:
+        """Raise a ``ValueError`` with the fix if the model cannot serve observations in this shape: points, or points and replicates."""
 
     @abc.abstractmethod
     def unknowns(self, y: np.ndarray, points: Points, index: np.ndarray) -> dict[str, AbstractUnknown]:
@@ -53,7 +53,7 @@ class AbstractNoise(eqx.Module):
 
     @abc.abstractmethod
     def whiten_data(self, y: Float[Array, " n"], points: Points, index: np.ndarray, k: int, parameters: NoiseParameters) -> Float[Array, " m"]:
-        """The data as m rows with unit variance; replicates collapse to their mean where they may."""
+        """The data as m rows with unit variance; replicates collapse to one row for each distinct location, so that m is k."""
 
     @abc.abstractmethod
     def whiten_mean(

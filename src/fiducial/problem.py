@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .collocation import Collocation, default
+from .collocation import Collocation, Filling, default
 from .coordinates import Box, Points, hand_over
 from .field import Field
 from .group import Group
@@ -166,7 +166,10 @@ class Problem:
         if stray:
             raise TypeError(f"a problem has no {', '.join(sorted(stray))}; it has {', '.join(given)}")
         # a changed problem is no longer the catalogue's
-        return Problem(**{**given, "options": None, **changes})
+        made = Problem(**{**given, "options": None, **changes})
+        if not changes.keys() & {"observations", "collocation", "equation", "domain", "outputs"}:
+            object.__setattr__(made, "groups", tuple(dataclasses.replace(g, y=own.y) for g, own in zip(made.groups, self.groups, strict=True)))
+        return made
 
     def with_data(self, values: Mapping[str, np.ndarray]) -> "Problem":
         """The same problem with other observed values, given by group (other groups keep theirs)."""
@@ -178,6 +181,10 @@ class Problem:
             y = np.asarray(values.get(group.name, group.y), dtype=float).reshape(-1)
             if y.shape != group.y.shape:
                 raise ValueError(f"group '{group.name}' has {group.y.size} observations, {y.size} values were given")
+            if not np.isfinite(y).all():
+                raise ValueError(
+                    f"group '{group.name}': {np.sum(~np.isfinite(y))} of the values are not finite; remove the points or mend the values"
+                )
             changed.append(dataclasses.replace(group, y=y))
         copy = self.replace()
         object.__setattr__(copy, "groups", tuple(changed))
@@ -196,8 +203,8 @@ class Problem:
             if not isinstance(observed, Observed):
                 raise TypeError(f"observations[{i}] = {observed!r}: give Observed(...)")
         stated = any(o.what == "equation" for o in observations)
+        rule = self.collocation or default
         if self.equation is not None and (self.collocation is not None or not stated):
-            rule = self.collocation or default
             observations.append(Observed("equation", x=np.asarray(rule(self.domain)), name="collocation" if stated else "equation"))
         order = sorted(range(len(observations)), key=lambda i: observations[i].noise is None)
         for i in order:
@@ -207,7 +214,8 @@ class Problem:
                 number += 1
                 name = f"{observed.name}_{number}"
             taken.add(name)
-            groups[i] = self._groups_of(observed, name)
+            filling = i == len(self.observations) and isinstance(rule, Filling)
+            groups[i] = [dataclasses.replace(group, filling=filling) for group in self._groups_of(observed, name)]
         return [group for i in sorted(groups) for group in groups[i]]
 
     def _groups_of(self, observed: Observed, name: str) -> list[Group]:

@@ -30,6 +30,8 @@ def resample(log_weight: np.ndarray) -> Resampled:
     Example:
         >>> resample(np.log([1.0, 1.0, 2.0, 4.0])).kept.tolist()
         [0, 2, 3, 3]
+        >>> resample(np.array([0.0, -np.inf, 0.0, 0.0])).kept.tolist()
+        [0, 2, 2, 3]
     """
     n = len(log_weight)
     finite = np.isfinite(log_weight)
@@ -38,7 +40,7 @@ def resample(log_weight: np.ndarray) -> Resampled:
     weight = np.where(finite, np.exp(log_weight - log_weight[finite].max()), 0.0)
     weight /= weight.sum()
     effective = float(1 / np.sum(weight**2))
-    if effective >= _EVEN * n:
+    if finite.all() and effective >= _EVEN * n:
         return Resampled(np.arange(n), effective, True)
     at = (np.arange(n) + 0.5) / n
     return Resampled(np.minimum(np.searchsorted(np.cumsum(weight), at), n - 1), effective, False)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .compiled import Compiled
 from .coordinates import Points
-from .driver import Runner
+from .driver import Runner, digest, problem_digest
 from .lanes import cores, free_memory
 from .measures import Measures, measures
 from .method import AbstractMethod, Answer
@@ -44,6 +44,14 @@ class Bench:
             self.truth = self._truth()
             self._judge_draws = Compiled(lambda draws, truth: jax.lax.map(lambda d: self._one(d, truth), draws), self._seconds, cheap=True)
             self._values = Compiled(jax.vmap(partial(self._quantities, self.model)), self._seconds, cheap=True)
+
+    def identity(self) -> str:
+        """A short text that is another one for another problem, truth, seed or place to judge."""
+        data = self.simulator.draw(1, seed=self.seed)
+        with jax.enable_x64(True):
+            problem = problem_digest(self.model, {name: y[0] for name, y in data.items()})
+        truth = [np.asarray(self.truth[name]).tobytes() for name in sorted(self.truth)]
+        return digest(problem.encode(), self.points.array.tobytes(), *truth, *(data[name].tobytes() for name in sorted(data)))
 
     def shard(self, first: int, count: int, size: int) -> dict[str, np.ndarray]:
         """Results for data sets ``first`` to ``first + count``, in a batch padded to ``size``.

@@ -226,7 +226,8 @@ def _run(
     """All shards of one cell, those that are stored already read and the others computed."""
     size = shard or (store.shard_size(cell) if store else None) or bench.lanes(replicates)
     if store is not None:
-        store.keep_shard_size(cell, size)
+        store.keep(cell, "size", str(size))
+        store.must_be(cell, bench.identity())
     parts = []
     for k, first in enumerate(range(0, replicates, size)):
         count = min(size, replicates - first)
@@ -285,11 +286,21 @@ class _Store:
         write_arrays(self._file(cell, k), arrays)
 
     def shard_size(self, cell: str) -> int | None:
-        path = self.folder / "shards" / f"{cell}.size"
-        return int(path.read_text()) if path.exists() else None
+        stored = self._stored(cell, "size")
+        return None if stored is None else int(stored)
 
-    def keep_shard_size(self, cell: str, size: int) -> None:
-        write_text(self.folder / "shards" / f"{cell}.size", str(size))
+    def must_be(self, cell: str, identity: str) -> None:
+        """Refuse to go on with a cell whose problem was another one."""
+        if self._stored(cell, "identity") not in (None, identity):
+            raise ValueError(f"cannot go on with {self.folder}: different problem, truth or points in '{cell}'; use the same, or another folder")
+        self.keep(cell, "identity", identity)
+
+    def keep(self, cell: str, what: str, text: str) -> None:
+        write_text(self.folder / "shards" / f"{cell}.{what}", text)
+
+    def _stored(self, cell: str, what: str) -> str | None:
+        path = self.folder / "shards" / f"{cell}.{what}"
+        return path.read_text() if path.exists() else None
 
 
 def _check(replicates: int, seed: int, level: float, shard: int | None, methods: Sequence[AbstractMethod]) -> None:

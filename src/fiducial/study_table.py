@@ -94,8 +94,9 @@ def off_level(rows: list[dict[str, Any]], level: float) -> list[str]:
         for name, value in found.items():
             if not name.endswith("coverage") or not np.isfinite(value):
                 continue
-            # when all data sets agree their spread says nothing, so use that of honest intervals
-            error = found[f"{name}_se"] or np.sqrt(level * (1 - level) / max(1, found["n"] - found["failed"]))
+            # the spread of honest intervals, each of which covers or does not; a field is covered in part, so that its data sets differ less
+            honest = float(np.sqrt(level * (1 - level) / max(1, found["n"] - found["failed"])))
+            error = honest if name != "coverage" else found[f"{name}_se"] or honest
             if abs(value - level) > 2 * error:
                 what = "the field" if name == "coverage" else name.removesuffix("_coverage")
                 side = "too often: the intervals are too wide" if value > level else "too seldom: the intervals are too narrow, or off centre"

@@ -71,6 +71,8 @@ class Bayes(AbstractMethod):
     def __check_init__(self) -> None:
         require_positive(self, "draws", "warm_steps", "thin", "leapfrog", "doublings", "lm_steps", "chains")
         require_choice(self, sampler=("nuts", "hmc"), start=(None, "lm", "random", "prior"), precision=("float64", "float32"), preset=(None, "paper"))
+        if self.sampler == "nuts" and self.precision == "float32" and self.preset is None:
+            raise ValueError("Bayes(precision='float32'): BlackJAX's nuts is for float64 here; give sampler='hmc', or leave the precision out")
         if self.sigma_f is not None and not float(parse(self.sigma_f)(jnp.asarray(1.0))) > 0:
             raise ValueError(f"Bayes(sigma_f={self.sigma_f!r}): a size must be positive")
 

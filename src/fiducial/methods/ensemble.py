@@ -2,10 +2,9 @@
 
 from typing import ClassVar
 
-import jax
 import numpy as np
 
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_positive
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, last_losses, require_noise, require_positive
 from ..model import Data, Model
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..phases.member import Member
@@ -54,11 +53,9 @@ class Ensemble(AbstractMethod):
         return LevenbergMarquardt(self.lm_steps), Refits(self.draws, measured_anew) if self.perturb else Member()
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
-        """Members of a start that failed are replaced by those of one that did not, and counted."""
+        """Members of a start that failed are those of one that did not, and counted."""
         failed = outcome.status == Status.DIVERGED.value
-        stand_in = [np.where(bad, np.argmin(bad), np.arange(bad.size)) for bad in failed]
-        loss = outcome.trace["lm"]["loss"]
-        best = np.argmin(np.where(failed, np.inf, np.min(np.where(np.isfinite(loss), loss, np.inf), axis=-1)), axis=1)
+        best = np.argmin(last_losses(outcome.trace["lm"]), axis=1)
         fits = np.asarray(outcome.state.fit if self.perturb else outcome.state.theta)
         members = failed.shape[1] * (self.draws if self.perturb else 1)
         lost = failed.mean(axis=1)
@@ -66,6 +63,6 @@ class Ensemble(AbstractMethod):
             lost = 1 - (outcome.extra["draw"]["settled"] & ~failed[..., None]).mean(axis=(1, 2))
         return Answer(
             estimate=fits[np.arange(len(best)), best],
-            draws=jax.tree.map(lambda v: np.stack([one[chosen] for one, chosen in zip(v, stand_in, strict=True)]), outcome.draws["draw"]),
+            draws=outcome.draws["draw"],
             facts={"effective draws": members * (1 - lost), "failed draws": lost},
         )

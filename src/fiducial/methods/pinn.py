@@ -5,7 +5,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome
+from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, last_losses
 from ..model import Data, Model
 from ..phases.adam import Adam
 from ..phases.levenberg_marquardt import LevenbergMarquardt
@@ -62,10 +62,6 @@ class PINN(AbstractMethod):
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         """Of several chains the estimate is a converged one with the smallest final loss."""
-        losses = next(reversed(outcome.trace.values()))["loss"]
-        finite = np.isfinite(losses)
-        # a chain that stopped early records nothing after its end
-        ends = losses.shape[-1] - 1 - np.argmax(finite[..., ::-1], axis=-1)
-        last = np.take_along_axis(np.where(finite, losses, np.inf), ends[..., None], axis=-1)[..., 0]
+        last = last_losses(next(reversed(outcome.trace.values())))
         best = np.lexsort((last, outcome.status != Status.CONVERGED), axis=1)[:, 0]
         return Answer(estimate=np.asarray(outcome.state.theta)[np.arange(len(best)), best])

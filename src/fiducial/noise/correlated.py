@@ -1,5 +1,6 @@
 """Gaussian errors that resemble each other at near points."""
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -59,8 +60,8 @@ class Correlated(AbstractNoise):
     def __repr__(self) -> str:
         return f"Correlated(over={self.over}, sd={self._sd}, length={self.length})"
 
-    def check(self, n: int, label: str) -> None:
-        if n < 2:
+    def check(self, shape: tuple[int, ...], label: str) -> None:
+        if math.prod(shape) < 2:
             raise ValueError(f"{label}: one observation cannot be correlated with others; use Gaussian(sd=...)")
 
     def unknowns(self, y: np.ndarray, points: Points, index: np.ndarray) -> dict[str, AbstractUnknown]:

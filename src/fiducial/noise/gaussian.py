@@ -1,5 +1,6 @@
 """Independent Gaussian errors, of known or unknown size, the same everywhere or not."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -51,9 +52,12 @@ class Gaussian(AbstractNoise):
         """Whether the size of the errors was given."""
         return self._sd is not None
 
-    def check(self, n: int, label: str) -> None:
+    def check(self, shape: tuple[int, ...], label: str) -> None:
+        n = math.prod(shape)
         if self._sd is not None and self._sd.ndim and self._sd.size != n:
             raise ValueError(f"{label}: sd has {self._sd.size} values for {n} observations; give one for each, or a single number")
+        if self._sd is not None and self._sd.ndim > 1 and self._sd.shape != shape:
+            raise ValueError(f"{label}: sd has shape {self._sd.shape}, the values have {shape}; give them in the same shape")
 
     def unknowns(self, y: np.ndarray, points: Points, index: np.ndarray) -> dict[str, AbstractUnknown]:
         if self.known:
