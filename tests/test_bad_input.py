@@ -1,5 +1,7 @@
 """Every mistake that issue 2 lists: a message that names the culprit and the fix, before any compilation."""
 
+import math
+
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
@@ -81,6 +83,11 @@ def test_wrong_kinds_are_named(make, message):
         (lambda f, at, p: f["w"](at), "no output 'w'; the outputs are u"),
         (lambda f, at, p: fd.derivative(f, at, "y"), "no coordinate 'y'"),
         (lambda f, at, p: 1.0 / undefined_name, "undefined_name"),
+        (lambda u, t, p: fd.derivative(u, t) + np.exp(u(t)), "use functions of jax.numpy"),
+        (lambda u, t, p: fd.derivative(u, t) + math.exp(u(t)), "use functions of jax.numpy"),
+        (lambda u, t, p: fd.derivative(u, t) + (1.0 if t > 1 else 0.0), r"write jnp\.where"),
+        (lambda u, t, p: fd.derivative(u(t), t), "give derivatives the field itself"),
+        (lambda u, t, p: None, "does it return its value"),
     ],
 )
 def test_a_failing_equation_says_what_is_wrong_in_it(equation, message):

@@ -129,6 +129,13 @@ def test_show_of_something_else_is_a_usage_mistake(here, monkeypatch, capsys):
     assert "odd" in capsys.readouterr().err
 
 
+def test_a_finished_run_is_pointed_to(finished, monkeypatch, capsys):
+    assert command(monkeypatch, "run", "poisson", "--out", str(finished)) == 2
+    assert "holds a finished run, which `fiducial show" in capsys.readouterr().err
+    assert command(monkeypatch, "show", str(finished / "result.nc")) == 2
+    assert "give the folder that it is in" in capsys.readouterr().err
+
+
 def test_problems_and_methods_are_listed_with_their_options(monkeypatch, capsys):
     assert command(monkeypatch, "problems") == 0
     text = capsys.readouterr().out
@@ -193,6 +200,11 @@ def test_a_setting_of_the_wrong_kind_is_a_usage_mistake(here, monkeypatch, capsy
     message = capsys.readouterr().err
     assert message.startswith("fiducial:") or "fiducial:" in message
     assert not list(here.glob("poisson*"))
+
+
+def test_a_number_of_draws_that_is_no_number_is_named(here, monkeypatch, capsys):
+    assert command(monkeypatch, "run", "poisson", "--set", "method.draws=ten", "--method", "efi-direct") == 2
+    assert "EFIDirect(draws='ten'): give a whole number" in capsys.readouterr().err
 
 
 def test_a_folder_with_something_in_it_is_left_alone(here, monkeypatch, capsys):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fiducial as fd
+from fiducial.diagnostics import _independent
 from fiducial.problems.linear_regression import _design
 
 X = np.linspace(0, 1, 90)
@@ -66,3 +67,19 @@ def test_an_unknown_length_is_where_the_likelihood_is_largest():
 def test_efi_says_that_it_cannot_infer_a_length():
     with pytest.raises(ValueError, match="length_x of 'u' is unknown"):
         fd.fit(regression(fd.Correlated(over=("x",))), fd.EFI(), seed=0)
+
+
+def test_few_errors_that_resemble_their_neighbours_are_seen_where_their_size_is_unknown():
+    """Twelve data, so that three standard errors would let a correlation of .9 pass; independent errors do not set it off."""
+    t = np.linspace(0, 4, 12)
+    unknown, known = (
+        fd.Problem(equation=None, domain=fd.Box(t=(0, 4)), network=fd.MLP((4,)), observations=[fd.Observed("u", x=t, y=np.sin(t), noise=noise)])
+        for noise in (fd.Gaussian(), fd.Gaussian(sd=0.1))
+    )
+    residuals = np.array([0.05, 0.40, 0.48, 0.39, 0.33, 0.12, 0.01, -0.17, -0.29, -0.40, -0.46, -0.50])
+    (check,) = _independent(unknown.groups[0], {"error": {"u": residuals / residuals.std()}})
+    assert not check.ok
+    assert not _independent(known.groups[0], {"error": {"u": residuals / 0.1}})  # its size tells
+    random = np.random.default_rng(0)
+    alarms = sum(not _independent(unknown.groups[0], {"error": {"u": random.standard_normal(12)}})[0].ok for _ in range(300))
+    assert alarms <= 3  # 0.4 are expected

@@ -90,7 +90,7 @@ def run(
         typer.echo(f"no method named, using '{name}': {chosen.summary}", err=True)
     try:
         result = fit(posed, chosen, seed=seed, folder=folder / "checkpoint", resume=resume, progress=False if quiet else None)
-    except Interrupted:
+    except (Interrupted, KeyboardInterrupt):
         _fail(f"stopped; go on with the same command and --out {folder} --resume", STOPPED)
     except (ValueError, TypeError) as error:
         _fail(error)
@@ -167,6 +167,8 @@ def study(
 def show(folder: Annotated[Path, typer.Argument(help="The folder of a run.")]) -> None:
     """Print the summary of a run, or the table of a study."""
     path = folder / "summary.json"
+    if folder.is_file():
+        _fail(f"{folder} is a file; give the folder that it is in")
     if (folder / "table.md").is_file():
         typer.echo((folder / "table.md").read_text())
         return
@@ -292,6 +294,8 @@ def _folder(out: Path | None, default: str, resume: bool, begun: str = "checkpoi
         # a run killed before its first file has nothing to go on from, and nothing to lose
         if not (out / begun).is_file() and (not out.is_dir() or any(p.is_file() for p in out.rglob("*"))):
             _fail(f"{out} holds no run to go on with; leave out --resume to begin one")
+    elif (out / "summary.json").is_file():
+        _fail(f"{out} holds a finished run, which `fiducial show {out}` prints; give a new folder with --out")
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         _fail(f"{out} is not empty; give a new folder with --out, or --resume to go on with the run in it")
     return out

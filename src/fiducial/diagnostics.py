@@ -14,14 +14,21 @@ from .constants import TOGETHER, constants, describe, hardly_known, pairs
 from .coordinates import Box, Points
 from .group import Group
 from .status import Status
+from .unknowns import Interval
 
 if TYPE_CHECKING:
     from .result import Result
 
 _HELD_OUT = 256
 _LEAST_DRAWS = 400
-_LEAST_PAIRS = 16
-"""Neighbours from which on it is looked whether their errors resemble each other."""
+_LEAST_PAIRS = 6
+"""Pairs of neighbours that are needed to say whether errors resemble each other, where no size is known that they could be too large for."""
+_MANY_PAIRS = 16
+"""So many are enough to say so from their number alone;"""
+_ORDERS, _RARE = 20_000, 0.99865
+"""of fewer, so many random orders say what is rare."""
+_ONE_LINE = 1e5
+"""Unknowns whose draws have a larger condition lie on one line: some direction was not followed at all."""
 _LEAST_TIGHTNESS = 5.0
 """Errors of an exact equation that are so much smaller than those of the best data widen the band by a few per cent."""
 _FEW_DRAWS = 100
@@ -192,15 +199,22 @@ def _independent(group: Group, seen: dict[str, dict[str, np.ndarray]]) -> list[C
         order = np.lexsort((points.array[:, i], *others.T))
         near = (others[order][1:] == others[order][:-1]).all(axis=1)
         first, second = z[order][:-1][near], z[order][1:][near]
-        if len(first) < _LEAST_PAIRS:
+        if len(first) < (_LEAST_PAIRS if group.noise_unknowns() else _MANY_PAIRS):
             continue
-        value = float(first @ second / np.sqrt((first @ first) * (second @ second)))
-        limit = 3 / math.sqrt(len(first))
+        value, limit = _likeness(first, second), 3 / math.sqrt(len(first))
+        if len(first) < _MANY_PAIRS:  # how much alike they are in other orders; a fit to few data makes their mean small
+            shuffled = np.random.default_rng(0).permuted(np.tile(z[order], (_ORDERS, 1)), axis=1)
+            limit = float(np.quantile(_likeness(shuffled[:, :-1][:, near], shuffled[:, 1:][:, near]), _RARE))
         advice = (
             f"errors at neighbouring {name} resemble each other: intervals are too narrow; use Correlated noise over {name}, or a better equation"
         )
         checks.append(Check(f"correlation of the errors of '{group.name}' along {name}", value, limit, value <= limit, False, advice))
     return checks
+
+
+def _likeness(first: np.ndarray, second: np.ndarray) -> Any:
+    """Correlation of errors with their neighbours'; their means are zero."""
+    return np.sum(first * second, axis=-1) / np.sqrt(np.sum(first**2, axis=-1) * np.sum(second**2, axis=-1))
 
 
 def _draws(result: "Result") -> list[Check]:
@@ -313,8 +327,13 @@ def _identifiable(result: "Result") -> list[Check]:
     if found is None:
         return []
     if found.still.any():
-        still = dict.fromkeys(n for n, s in zip(found.names, found.still, strict=True) if s)
+        still = list(dict.fromkeys(n for n, s in zip(found.names, found.still, strict=True) if s))
         advice = f"the data say nothing about {', '.join(still)}, so its interval is empty; fix it, or measure something it changes"
+        limits = {name: at for name in still if (at := _at_limit(result, name)) is not None}
+        if limits:
+            advice = (
+                "; ".join(f"{name} is at its limit {at:g}, which the data would have it pass" for name, at in limits.items()) + "; widen the range"
+            )
         return [Check("unknowns that the data do not inform", float(found.still.sum()), 0.0, False, True, advice)]
     every = pairs(found)
     if not every:
@@ -332,7 +351,7 @@ def _identifiable(result: "Result") -> list[Check]:
     condition = float(values[-1] / max(values[0], 1e-300))
     sloppy = ", ".join(f"{v:+.2f} {label}" for label, v in zip(found.names, vectors[:, 0], strict=True) if abs(v) > 0.1)
     advice = f"the data hardly tell the unknowns apart: the combination ({sloppy}) is poorly known; fix one of them, or measure where they differ"
-    checks.append(Check("condition of the unknowns' correlation", condition, 1e4, condition <= 1e4, False, advice))
+    checks.append(Check("condition of the unknowns' correlation", condition, 1e4, condition <= 1e4, condition > _ONE_LINE, advice))
     # constants that are well known, each by itself, may well depend on each other
     vague = hardly_known(found)
     doubtful = [p for p in every if vague[p.first] and vague[p.second]]
@@ -340,6 +359,15 @@ def _identifiable(result: "Result") -> list[Check]:
     tied = "; ".join(describe(found, p) for p in doubtful if abs(p.correlation) > TOGETHER)
     advice = f"{tied}: the data tell one from the other, and hardly either by itself; fix one of them, or measure what only one of them changes"
     return [*checks, Check("correlation of hardly known unknowns", value, TOGETHER, value <= TOGETHER, False, advice)]
+
+
+def _at_limit(result: "Result", name: str) -> float | None:
+    """The limit of an unknown's range that its estimate has come up to, if any."""
+    unknown, value = result.problem.unknowns[name], np.asarray(result.tree["estimate"][name])
+    if not isinstance(unknown, Interval):
+        return None
+    reach = 1e-3 * (unknown.upper - unknown.lower)
+    return next((at for at in (unknown.lower, unknown.upper) if (np.abs(value - at) < reach).any()), None)
 
 
 def _interval(result: "Result") -> Check:

@@ -196,8 +196,9 @@ class AbstractMethod(eqx.Module):
 def require_positive(method: AbstractMethod, *settings: str) -> None:
     """Raise a ``ValueError`` if one of the settings, a number of something, is not positive."""
     for setting in settings:
-        if getattr(method, setting) < 1:
-            raise ValueError(f"{type(method).__name__}({setting}={getattr(method, setting)}): at least 1")
+        value = getattr(method, setting)
+        if not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{type(method).__name__}({setting}={value!r}): give a whole number of at least 1")
 
 
 def require_choice(method: AbstractMethod, **possible: tuple[Any, ...]) -> None:

@@ -268,10 +268,9 @@ class Problem:
         except _UnknownNameError as error:
             raise ValueError(f"{label} asks for {error}; the unknowns are {', '.join(self.unknowns) or 'none'}") from error
         except Exception as error:
-            hint = ""
-            if isinstance(error, AttributeError) and len(names) == 1 and "Tracer" in str(error):
-                hint = f" (with one coordinate the point is the plain number {names[0]}: write at, not at.{names[0]})"
-            raise ValueError(f"{label} failed at a trial point: {type(error).__name__}: {error}{hint}") from error
+            hint = _hint(error, names)
+            text = str(error).splitlines()[0] if hint and str(error) else str(error)
+            raise ValueError(f"{label} failed at a trial point: {type(error).__name__}: {text}{hint}") from error
         return [part.shape for part in result]
 
 
@@ -292,3 +291,19 @@ def _parts(value: Any) -> tuple[Any, ...]:
 
 def _say(shapes: list[tuple[int, ...]]) -> str:
     return "arrays of shape " + ", ".join(map(str, shapes)) if shapes else "nothing"
+
+
+def _hint(error: Exception, names: tuple[str, ...]) -> str:
+    """What is likely to be wrong with a user's function that cannot be traced."""
+    text = str(error)
+    if isinstance(error, AttributeError) and len(names) == 1 and "Tracer" in text:
+        return f" (with one coordinate the point is the plain number {names[0]}: write at, not at.{names[0]})"
+    if isinstance(error, jax.errors.TracerBoolConversionError):
+        return " (write jnp.where(condition, a, b) in place of if)"
+    if isinstance(error, jax.errors.TracerArrayConversionError | jax.errors.ConcretizationTypeError):
+        return " (use functions of jax.numpy, such as jnp.exp, in place of those of numpy or math)"
+    if "callable" in text.lower():
+        return " (give derivatives the field itself, derivative(u, x), not its value u(x))"
+    if "NoneType" in text or "None" in text:
+        return " (does it return its value?)"
+    return ""
