@@ -201,7 +201,7 @@ def _independent(group: Group, seen: dict[str, dict[str, np.ndarray]]) -> list[C
         first, second = z[order][:-1][near], z[order][1:][near]
         if len(first) < (_LEAST_PAIRS if group.noise_unknowns() else _MANY_PAIRS):
             continue
-        value, limit = _likeness(first, second), 3 / math.sqrt(len(first))
+        value, limit = float(_likeness(first, second)), 3 / math.sqrt(len(first))
         if len(first) < _MANY_PAIRS:  # how much alike they are in other orders; a fit to few data makes their mean small
             shuffled = np.random.default_rng(0).permuted(np.tile(z[order], (_ORDERS, 1)), axis=1)
             limit = float(np.quantile(_likeness(shuffled[:, :-1][:, near], shuffled[:, 1:][:, near]), _RARE))

@@ -183,7 +183,7 @@ class Result:
         return self._band(x, level, noisy=False)
 
     def predict(self, x: Any = None, level: float = 0.95) -> "xr.Dataset":
-        """The interval for a new measurement, noise included.
+        """The interval for a new measurement, noise included; of several noisy groups of an output it is like those of the first.
 
         Arguments:
             x: as for ``band``.
