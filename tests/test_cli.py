@@ -64,6 +64,11 @@ def test_the_command_keeps_compiled_programs_for_the_next_run(finished):
     assert any((finished.parent / "cache" / "fiducial").iterdir())
 
 
+def test_the_version_is_that_of_the_package(monkeypatch, capsys):
+    assert command(monkeypatch, "--version") == 0
+    assert f"fiducial {fd.__version__}," in capsys.readouterr().out
+
+
 def test_a_run_leaves_summary_result_and_figures(finished):
     names = {p.name for p in finished.iterdir()}
     assert {"summary.json", "result.nc", "solution.png", "trace.png"} == names

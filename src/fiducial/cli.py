@@ -5,6 +5,7 @@ import inspect
 import json
 import os
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -30,8 +31,16 @@ def _fail(message: Any, code: int = USAGE) -> NoReturn:
     raise typer.Exit(code)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"fiducial {metadata.version('fiducial')}, jax {jax.__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def keep_programs() -> None:
+def keep_programs(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the versions of fiducial and JAX.")] = False,
+) -> None:
     """Honest uncertainty for physics-informed neural networks."""
     # JAX's own settings and variables go before: JAX_COMPILATION_CACHE_DIR, JAX_ENABLE_COMPILATION_CACHE
     if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
