@@ -110,6 +110,30 @@ def test_poisson_band_has_the_exact_centre_and_width_everywhere():
     assert result.diagnose().verdict == "trust"
 
 
+@pytest.mark.parametrize(("told", "network", "tolerance"), [(True, fd.MLP((20,)), 0.1), (False, fd.MLP(), 0.2)])
+def test_few_data_with_large_errors_do_not_make_it_leave_the_equation(told, network, tolerance):
+    """A straight line by u'' = 0: far from the pilot fit its factorisation no longer brings the equation back, and sizes have long tails."""
+    x = np.linspace(0, 1, 8)
+    y = 1 + 0.5 * x + 0.1 * np.random.default_rng(3).standard_normal(8)
+    problem = fd.Problem(
+        equation=lambda u, x, p: fd.derivative(u, x, order=2),
+        domain=fd.Box(x=(0, 1)),
+        network=network,
+        collocation=fd.collocation.grid(25),
+        observations=[fd.Observed("u", x=x, y=y, noise=fd.Gaussian(sd=0.1 if told else None))],
+    )
+    result = fd.fit(problem, EFI(draws=250), seed=0)
+    assert result.diagnose().verdict == "trust"
+    at = np.array([0.0, 0.5, 1.0])
+    design, there = np.stack([np.ones(8), x], axis=1), np.stack([np.ones(3), at], axis=1)
+    beta, (rss,), *_ = np.linalg.lstsq(design, y)
+    unit = np.sqrt(np.einsum("ki,ij,kj->k", there, np.linalg.inv(design.T @ design), there))
+    half = unit * (0.1 * stats.norm.ppf(0.975) if told else np.sqrt(rss / 6) * stats.t.ppf(0.975, 6))
+    band = result.band(at)
+    assert np.allclose((band.upper - band.lower).values[0], 2 * half, rtol=tolerance)
+    assert np.allclose(band["mean"].values[0], there @ beta, atol=0.3 * half.min())
+
+
 def test_two_groups_with_sizes_of_their_own_agree_with_direct_draws():
     """One size unknown and not the same everywhere, one known; a constant unknown; the start exact."""
     random, t = np.random.default_rng(1), np.linspace(0.2, 2, 10)

@@ -31,7 +31,7 @@ _ROUNDING = 1e-12
 _PROBES = 16
 _FEW = 12
 """A model with no more parameters than this is followed in all of them."""
-_CORRECTION = 1e-6
+CORRECTION = 1e-6
 """Damping of corrections back to the exact rows: the chord iteration wants them gentle."""
 
 
@@ -125,7 +125,7 @@ def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisat
     along = stretch[:, None] * (columns @ (basis * inverse))
     restore = Ju.T[:, :0]
     if len(Je):
-        restore = stretch[:, None] * damped_solver(Je, jnp.asarray(_CORRECTION * len(Je)))(jnp.eye(len(Je), dtype=theta.dtype))
+        restore = stretch[:, None] * damped_solver(Je, jnp.asarray(CORRECTION * len(Je)))(jnp.eye(len(Je), dtype=theta.dtype))
     noise, noisy = model.noise(theta), noisy_means(model, theta, theta)
     targets = jnp.concatenate([model.targets(g, data[g.name], noise[g.name]) for g in model.groups if not g.exact])
     errors, exact = model.errors(theta, data), exact_means(model, theta)

@@ -11,7 +11,7 @@ from ..energy import Terms
 from ..kernel import AbstractKernel
 from ..kernels import known
 from ..kernels.sgld import SGLD
-from ..linearisation import Linearisation
+from ..linearisation import Linearisation, most_directions
 from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_choice, require_noise, require_paper, require_positive
 from ..model import Data, Model
 from ..networks import MLP
@@ -25,6 +25,12 @@ _STIFFNESS, _STIFFNESS_OF_SIZES = 20.0, 200.0
 """How much more firmly an error is held by the data than by its own distribution; a size that is unknown needs more."""
 _TIGHTNESS = 10.0
 """How much more firmly exact observations are held than the most precise data."""
+_RARE = -3.09
+"""Sizes of errors are unknown up to a quantile of the normal distribution as rare as this, one in a thousand;"""
+_SPARE = 4.0
+"""the kernels stay stable where errors are held so many times more firmly than they are set for;"""
+_MOST_GROWTH = 16.0
+"""and with next to nothing known of a size there is no end to it."""
 _APART = 2.0
 """Time between two draws, where 1 is that in which an error of unit variance moves."""
 _WARM_UP = 12
@@ -113,7 +119,7 @@ class EFI(AbstractMethod):
         if self.preset == "paper":
             return _paper_chain(model, self)
         kernel, stiffness = self._kernel, self._stiffness(model)
-        size = kernel.size(1 + stiffness)
+        size = kernel.size(1 + stiffness * _growth(model))
         return FiducialChain(
             steps=_WARM_UP + self.draws,
             thin=max(1, round(_APART * kernel.rest(size) / 2)),
@@ -154,6 +160,21 @@ def _automatic(model: Model, fit: Linearisation, stiffness: float) -> Terms:
     noisy, exact = ([g.name for g in model.groups if g.exact is kind] for kind in (False, True))
     half = jnp.asarray(stiffness / 2)
     return Terms(dict.fromkeys(noisy, jnp.asarray(stiffness)), dict.fromkeys(exact, firm), half, jnp.asarray(stiffness))
+
+
+def _growth(model: Model) -> float:
+    """How much more firmly errors may be held along the way than at the pilot fit, over what kernels stand.
+
+    The data hold an error by its squared size. Of few data that is hardly known: the chi-square distribution of its inverse, by Wilson
+    and Hilferty's cube, says how large it may become.
+    """
+    growth = 1.0
+    for g in model.groups:
+        if model.size_unknown(g):
+            free = max(1, g.y.size - most_directions(model))
+            least = max(0.0, 1 - 2 / (9 * free) + _RARE * (2 / (9 * free)) ** 0.5) ** 3
+            growth = max(growth, g.y.size / _SPARE / max(free * least, 1e-9))
+    return min(growth, _MOST_GROWTH)
 
 
 def _paper_chain(model: Model, method: EFI) -> FiducialChain:

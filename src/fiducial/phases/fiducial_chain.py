@@ -16,7 +16,7 @@ from ..linearisation import Linearisation, collapse, linearise, probe
 from ..manifold import MOST_POINTS
 from ..method import AbstractPhase, Drawn, Info
 from ..model import Data, Model
-from ..tracking import Tracker, tracker, turn
+from ..tracking import Tracker, renew, tracker, turn
 from ..weight_update import AbstractUpdate, Now, lag_of, respond, scatter_slope
 
 
@@ -139,7 +139,7 @@ class FiducialChain(AbstractPhase):
         noises = jax.random.normal(jax.random.fold_in(key, self.thin), (self.thin, state.z.size), self.dtype)
 
         def iterate(i: Array, carry: Any) -> Any:
-            network, memory, z, momentum, neck, sums = carry
+            network, memory, z, momentum, neck, at, sums = carry
             own = jax.random.fold_in(key, i)
             (terms, size, plan), noise = jax.tree.map(lambda v: v[i], (planned, noises))
             energy = Energy(model, state.fit, terms)
@@ -152,12 +152,14 @@ class FiducialChain(AbstractPhase):
                 force -= pull(network.out @ slopes.theta / len(necks) + scatter_slope(network, necks, terms.together))[1]
             moved, momentum = self.kernel.step(z, momentum, force, size, noise)
             view = Now(theta, slopes, necks, lambda c: pull(c)[0], self._rows(model, data, moved), moved, plan)
+            if self.update.keeps_up:
+                at = renew(energy, at, theta, slopes.seen.slip)
             network, memory, lag = self.update.step(network, memory, energy, at, data, view)
             sums = jax.tree.map(jnp.add, sums, (slopes.seen.data_energy, slopes.seen.exact_energy, lag))
-            return network, memory, moved, momentum, neck + necks.T @ necks / len(necks), sums
+            return network, memory, moved, momentum, neck + necks.T @ necks / len(necks), at, sums
 
-        begin = state.network, state.memory, state.z, state.momentum, jnp.zeros_like(state.neck), (zero, zero, zero)
-        network, memory, z, momentum, neck, sums = jax.lax.fori_loop(0, self.thin, iterate, begin)
+        begin = state.network, state.memory, state.z, state.momentum, jnp.zeros_like(state.neck), at, (zero, zero, zero)
+        network, memory, z, momentum, neck, at, sums = jax.lax.fori_loop(0, self.thin, iterate, begin)
         rows = self._rows(model, data, z)
         theta, frozen = respond(network, rows) / units, respond(state.network, rows) / units
         drawn = Drawn(theta[None], self._extra(model, state.fit, theta, frozen, z))
