@@ -63,7 +63,7 @@ def ours(sets: int, iterations: int, trace: str | None = None, chains: int = 1) 
         jax.profiler.stop_trace()
     # all is compiled before the first chunk of the chain, which follows its start; later ones are timed
     (begun, before), (ended, after) = marks[0], marks[-1]
-    return runner._seconds["compile"], (ended - begun) * iterations / (after - before), after - before
+    return runner.seconds["compile"], (ended - begun) * iterations / (after - before), after - before
 
 
 def kernels(trace: str, iterations: float) -> list[str]:

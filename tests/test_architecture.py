@@ -23,6 +23,7 @@ RINGS = [
         "numerics",
         [
             "least_squares",
+            "residuals",
             "linearisation",
             "manifold",
             "resampling",
@@ -47,6 +48,7 @@ RINGS = [
         [
             "catalogue",
             "progress",
+            "elsewhere",
             "result",
             "saved",
             "conformal",

@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from .collocation import sobol
 from .compiling import run_once
 from .constants import TOGETHER, constants, describe, hardly_known, pairs
-from .coordinates import Box, Points
 from .group import Group
+from .residuals import MET, MET_BETWEEN, residuals
 from .status import Status
 from .unknowns import Interval
 
 if TYPE_CHECKING:
     from .result import Result
 
-_HELD_OUT = 256
 _LEAST_DRAWS = 400
 _LEAST_PAIRS = 6
 """Pairs of neighbours that are needed to say whether errors resemble each other, where no size is known that they could be too large for."""
@@ -93,10 +91,10 @@ def diagnose(result: "Result", against: Sequence["Result"] = ()) -> Diagnosis:
     """Run every check that applies to a result, and its agreement with other results of the same problem."""
     checks = [_status(result), _stopped(result)]
     with jax.enable_x64(True):
-        seen = _quantities(result)
+        (own, between), errors = _quantities(result)
     for g in result.problem.groups:
-        checks += _physics(result, g, seen) if g.exact else [*_misfit(g, seen), *_independent(g, seen)]
-    checks += [*_draws(result), *_identifiable(result), _interval(result)]
+        checks += _physics(g, own, between) if g.exact else [*_misfit(g, errors[g.name]), *_independent(g, errors[g.name])]
+    checks += [*_draws(result), *_identifiable(result), *_elsewhere(result), _interval(result)]
     return Diagnosis((*checks, *(_agreement(result, other) for other in against)))
 
 
@@ -136,64 +134,40 @@ def _stopped(result: "Result") -> Check:
     return Check("chains that ran out of steps", early, 0.0, early == 0, False, advice)
 
 
-def _quantities(result: "Result") -> dict[str, dict[str, np.ndarray]]:
+def _quantities(result: "Result") -> tuple[tuple[dict[str, Any], dict[str, Any]], dict[str, Any]]:
     """What the checks look at, in one compiled program: residuals of exact groups, errors of noisy ones."""
-    model, problem = result.model, result.problem
-    data = {g.name: g.y for g in problem.groups}
-    # of points chosen one by one only those on a line have others between them
-    held_out = [g for g in problem.groups if g.same_everywhere or (g.one_value and len(problem.domain.names) == 1)]
-
-    def compute(theta: Any) -> dict[str, Any]:
-        return {
-            "residual": {g.name: model.mean(theta, g)[g.index] - g.y for g in problem.groups if g.exact},
-            "held out": {g.name: model.mean(theta, g, _fresh(g, problem.domain)) - g.y[0] for g in held_out},
-            "error": model.errors(theta, data),
-        }
-
-    return jax.tree.map(np.asarray, run_once(compute, result.tree["estimate"]["theta"].values))
+    model = result.model
+    data = {g.name: g.y for g in result.problem.groups}
+    seen = run_once(lambda theta: (residuals(model, theta), model.errors(theta, data)), result.tree["estimate"]["theta"].values)
+    return jax.tree.map(np.asarray, seen)
 
 
-def _fresh(group: Group, domain: Box) -> Points:
-    """New points for an equation, where it was asked."""
-    if not group.filling:
-        (name,), places = domain.names, group.sites.array
-        if np.ptp(places) > 0:
-            domain = Box(**{name: (float(places.min()), float(places.max()))})
-    return Points(group.points.names, sobol(_HELD_OUT, seed=1)(domain))
-
-
-def _physics(result: "Result", group: Group, seen: dict[str, dict[str, np.ndarray]]) -> list[Check]:
+def _physics(group: Group, own: dict[str, np.ndarray], between: dict[str, np.ndarray]) -> list[Check]:
     """Exact values are met, and the equation also holds between its points where its right-hand side is constant."""
-
-    def relative(residual: np.ndarray) -> float:
-        return float(np.sqrt(np.mean(residual**2)) / result.model.scales[group.name])
-
-    value = relative(seen["residual"][group.name])
+    value = float(own[group.name])
     advice = "the exact values are not met; use more steps, a wider network, or check that they do not contradict each other"
-    checks = [Check(f"residual of exact '{group.name}'", value, 0.01, value <= 0.01, True, advice)]
-    if group.name in seen["held out"]:
-        value = relative(seen["held out"][group.name])
+    checks = [Check(f"residual of exact '{group.name}'", value, MET, value <= MET, True, advice)]
+    if group.name in between:
+        value = float(between[group.name])
         advice = "the equation does not hold between its points; give more collocation points"
-        checks.append(Check(f"residual of '{group.name}' at new points", value, 0.03, value <= 0.03, True, advice))
+        checks.append(Check(f"residual of '{group.name}' at new points", value, MET_BETWEEN, value <= MET_BETWEEN, True, advice))
     return checks
 
 
-def _misfit(group: Group, seen: dict[str, dict[str, np.ndarray]]) -> list[Check]:
+def _misfit(group: Group, z: np.ndarray) -> list[Check]:
     """Errors of known size are not larger than they should be."""
     if group.noise_unknowns():
         return []
     from scipy.stats import chi2
 
-    z = seen["error"][group.name]
     value, limit = float(np.mean(z**2)), float(chi2.ppf(0.999, z.size) / z.size)
     advice = "the data lie further from the solution than their noise allows; is the sd too small, or the equation not right for them?"
     return [Check(f"misfit of '{group.name}'", value, limit, value <= limit, True, advice)]
 
 
-def _independent(group: Group, seen: dict[str, dict[str, np.ndarray]]) -> list[Check]:
+def _independent(group: Group, z: np.ndarray) -> list[Check]:
     """Errors of neighbours along a coordinate, all else being equal, do not resemble each other."""
-    z, points = seen["error"][group.name], group.points
-    checks = []
+    points, checks = group.points, []
     for i, name in enumerate(points.names):
         others = np.column_stack([np.delete(points.array, i, axis=1), points.repeats()])
         order = np.lexsort((points.array[:, i], *others.T))
@@ -359,6 +333,26 @@ def _identifiable(result: "Result") -> list[Check]:
     tied = "; ".join(describe(found, p) for p in doubtful if abs(p.correlation) > TOGETHER)
     advice = f"{tied}: the data tell one from the other, and hardly either by itself; fix one of them, or measure what only one of them changes"
     return [*checks, Check("correlation of hardly known unknowns", value, TOGETHER, value <= TOGETHER, False, advice)]
+
+
+def _elsewhere(result: "Result") -> list[Check]:
+    """Fits from other guesses have come to the same constants, or fit worse."""
+    if "elsewhere" not in result.tree.children:
+        return []
+    found = result.tree["elsewhere"].to_dataset()
+    others = found.isel(start=np.flatnonzero(found["other"]))
+    advice = ""
+    if others.sizes["start"]:
+        best = others.isel(start=int(np.argmin(others["excess"].values)))
+        there = ", ".join(f"{name} = {np.array2string(best[name].values, precision=4)}" for name in result.problem.unknowns)
+        excess = float(best["excess"])
+        kind = "better (begin there: give it as the guesses)" if excess < -1 else "as well"
+        advice = (
+            f"at {there} another solution fits the data {kind}, -2 log likelihood {excess:+.2g}; intervals know of one solution only: "
+            "keep the others out by the ranges of unknowns (Interval), or measure what tells them apart"
+        )
+    value = float(others.sizes["start"])
+    return [Check(f"other solutions, of {found.sizes['start']} fits from other guesses", value, 0.0, value == 0, True, advice)]
 
 
 def _at_limit(result: "Result", name: str) -> float | None:

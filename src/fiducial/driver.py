@@ -66,11 +66,12 @@ class Runner:
 
     def __init__(self, model: Model, method: AbstractMethod, *, keep: Keep = keep_all):
         self.model, self.method = model, method
-        self._seconds = {"compile": 0.0, "run": 0.0}
+        self.seconds = {"compile": 0.0, "run": 0.0}
+        """Of compiling and of running, so far."""
         most = at_once(method.lane_bytes(model))
-        self._programs = [Program(model, phase, keep, self._seconds, most=most) for phase in method.phases(model)]
+        self._programs = [Program(model, phase, keep, self.seconds, most=most) for phase in method.phases(model)]
         self._ready: set[tuple[int, ...]] = set()
-        self._keys = Compiled(partial(_phase_keys, phases=len(self._programs)), self._seconds, effort=Effort.RUNS_ONCE)
+        self._keys = Compiled(partial(_phase_keys, phases=len(self._programs)), self.seconds, effort=Effort.RUNS_ONCE)
 
     def run(
         self,
@@ -96,7 +97,7 @@ class Runner:
         Raises:
             Interrupted: after Ctrl-C, with the last chunk stored.
         """
-        before = dict(self._seconds)
+        before = dict(self.seconds)
         data = {name: np.asarray(y) for name, y in data.items()}
         if not side_by_side():
             data = jax.device_put(data)
@@ -138,9 +139,48 @@ class Runner:
         trace = {name: info for name, (info, _) in recorded.items()}
         kept = {name: jax.tree.map(_flat, own) for name, (_, own) in recorded.items() if own is not None}
         draws, extra = ({name: parts[i] for name, parts in kept.items()} for i in (0, 1))
-        seconds = {k: self._seconds[k] - before[k] for k in before}
+        seconds = {k: self.seconds[k] - before[k] for k in before}
         last, trace, draws, extra = _stood_in((joined(state), trace, draws, extra), ended)
         return Run(Outcome(last, ended, trace, draws, extra), seconds)
+
+    def has(self, kind: type[AbstractPhase]) -> bool:
+        """Whether the method has a phase of such a kind."""
+        return any(isinstance(p.phase, kind) for p in self._programs)
+
+    def fit_again(
+        self, kind: type[AbstractPhase], data: Data, starts: np.ndarray, *, seed: int, report: Callable[[Progress], None] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Run the phase of a kind again on one data set, from other parameters.
+
+        Arguments:
+            kind: the phase's class.
+            data: observed values by group.
+            starts: the parameters to start from, a row each.
+            seed: seed of all random numbers.
+            report: called after every chunk.
+
+        Returns:
+            The parameters that each start came to, and a status for each.
+        """
+        i, program = next((i, p) for i, p in enumerate(self._programs) if isinstance(p.phase, kind))
+        # side by side one program serves any number of lanes; in a batch as many as the run had need no other one
+        together = len(starts) if side_by_side() else self.method.chains
+        own = {name: np.asarray(y)[None] for name, y in data.items()}
+        ended, statuses = [], []
+        with _catch_interrupt() as interrupted:
+            for first in range(0, len(starts), together):
+                some = np.resize(starts[first : first + together], (1, together, starts.shape[1]))
+                keys = self._keys(np.asarray(seed), np.arange(1), self.method.chains + first + np.arange(together))[i]
+                state, status, step = program.start(own, keys, _Start(some)), np.full((1, together), Status.RUNNING.value), 0
+                while step < program.phase.steps and (status == Status.RUNNING).any():
+                    state, status, recorded, step = program.chunk(own, keys, state, status, step)
+                    if report is not None:
+                        report(_progress(program.phase, step, recorded[0], status)._replace(phase="elsewhere"))
+                    if interrupted.is_set():
+                        raise Interrupted
+                ended.append(np.asarray(joined(state).theta)[0])
+                statuses.append(status[0])
+        return np.concatenate(ended)[: len(starts)], np.concatenate(statuses)[: len(starts)]
 
     def _prepare(self, data: Data, keys: Any, where: "_Position") -> None:
         """Compile all phases beside each other, once for each shape of batch; what runs meanwhile would only be in the way."""
@@ -151,6 +191,12 @@ class Runner:
                 shapes = program.prepare(data, keys[i], shapes, where.status, begun=i == where.phase and where.step > 0)
             for program in self._programs:
                 program.wait()
+
+
+class _Start(NamedTuple):
+    """Parameters to start from, in the place of the state of a phase before."""
+
+    theta: Any
 
 
 class _Position(NamedTuple):

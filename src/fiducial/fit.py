@@ -10,6 +10,7 @@ import numpy as np
 from .catalogue import default_method
 from .checkpoint import Checkpoint
 from .driver import Interrupted, Runner
+from .elsewhere import look_elsewhere
 from .method import AbstractMethod
 from .model import bind
 from .problem import Problem
@@ -24,6 +25,7 @@ def fit(
     seed: int = 0,
     folder: str | Path | None = None,
     resume: bool = False,
+    elsewhere: bool = True,
     progress: bool | None = None,
 ) -> Result:
     """Answer a problem with a method.
@@ -35,6 +37,8 @@ def fit(
         folder: where to keep a checkpoint after every chunk of steps, so that a stopped run can
             be resumed; resuming a run that is complete gives its result at once.
         resume: go on from the checkpoint in ``folder``, if there is one.
+        elsewhere: where constants are unknown, fit again from other guesses of them, and let the diagnosis say if there is
+            another solution that fits as well.
         progress: show a progress bar; by default only in a terminal.
 
     Returns:
@@ -65,10 +69,13 @@ def fit(
     with jax.enable_x64(True), progress_bar(progress) as report:
         model = bind(problem)
         data: Any = {name: y[None] for name, y in model.data.items()}
+        runner = Runner(model, method)
         try:
-            finished = Runner(model, method).run(data, seed=int(seed), checkpoint=checkpoint, resume=resume, report=report)  # type: ignore[arg-type]
+            finished = runner.run(data, seed=int(seed), checkpoint=checkpoint, resume=resume, report=report)  # type: ignore[arg-type]
+            answer = method.collect(model, data, finished.outcome)
+            drawn = None if answer.draws is None else answer.draws["theta"][0].reshape(-1, model.size)
+            others = look_elsewhere(runner, answer.estimate[0], drawn, seed=int(seed), report=report) if elsewhere else None  # type: ignore[arg-type]
         except Interrupted:
             hint = f"; go on with fit(..., folder='{folder}', resume=True)" if folder else "; give a folder to be able to resume"
             raise Interrupted(f"stopped by Ctrl-C{hint}") from None
-        answer = method.collect(model, data, finished.outcome)
-        return Result.build(model, method, answer, finished, seed=int(seed))
+        return Result.build(model, method, answer, finished._replace(seconds=runner.seconds), seed=int(seed), elsewhere=others)

@@ -47,8 +47,10 @@ class Result:
         self.problem = problem
 
     @classmethod
-    def build(cls, model: Model, method: AbstractMethod, answer: Answer, finished: Run, *, seed: int) -> "Result":
-        """Lay the answer to the first data set of a run out as a tree."""
+    def build(
+        cls, model: Model, method: AbstractMethod, answer: Answer, finished: Run, *, seed: int, elsewhere: "xr.Dataset | None" = None
+    ) -> "Result":
+        """Lay the answer to the first data set of a run out as a tree, with what fits from other guesses came to."""
         import xarray as xr
 
         from . import __version__
@@ -78,6 +80,8 @@ class Result:
             nodes["/left_out"] = xr.Dataset({n: ([f"{n}_{i}" for i in range(v.ndim - 1)], v[0]) for n, v in answer.left_out.items()})
         if answer.facts:
             nodes["/facts"] = xr.Dataset({name: ((), values[0]) for name, values in answer.facts.items()})
+        if elsewhere is not None:
+            nodes["/elsewhere"] = elsewhere
         for phase, info in finished.outcome.trace.items():
             nodes[f"/trace/{phase}"] = xr.Dataset({name: (("chain", "record"), v[0]) for name, v in info.items()})
         for g in problem.groups:
