@@ -1,4 +1,4 @@
-"""Every mistake that issue 2 lists: a message that names the culprit and the fix, before any compilation."""
+"""Mistakes in posing a problem: a message that names the culprit and the fix, before any compilation."""
 
 import math
 
@@ -45,6 +45,10 @@ NOISE = fd.Gaussian(0.1)
         (lambda: posed(fd.Observed("equation", x=[0.0], y=[1.0]), equation=None), "give equation"),
         (lambda: posed(equation=lambda u, t, p: (u(t), u(t)), observed=fd.Observed("equation", x=[0.0, 1.0], y=[1.0, 2.0])), "2 parts"),
         (lambda: posed(units={"z": "m"}), "units.*z"),
+        (lambda: posed(unknowns={"k/m": fd.Real(1.0)}), "'k/m' cannot name"),
+        (lambda: posed(fd.Observed("u", x=[0.0], y=[1.0], name="a/b")), "'a/b'.*without '/'"),
+        (lambda: fd.Box(mean=(0, 1)), "'mean' has a meaning of its own"),
+        (lambda: posed(fd.Observed("u", x=[0.0, 1.0], y=[1.0, 2.0], noise=fd.Gaussian(h=lambda t: t))), "h must be positive.*not at 0.0"),
         (lambda: posed(unknowns={"t": fd.Real(1.0)}), "used twice: t"),
         (lambda: posed(outputs=()), "none given"),
         (lambda: fd.Output(scale=0.0), "scale=0.0"),
@@ -177,3 +181,7 @@ def test_a_result_with_its_tail_cut_off_is_refused(tmp_path, decay_fit):
     path.write_bytes(path.read_bytes()[:3000])
     with pytest.raises(ValueError, match=r"run\.nc is not a result"):
         fd.load(path, problem=decay_fit.problem)
+
+
+def test_one_observation_needs_no_list():
+    assert len(posed(observations=fd.Observed("u", x=[0.0], y=[1.0])).groups) == 2  # and the equation

@@ -186,13 +186,16 @@ def made(folder: Path) -> fd.Problem:
         (["run", "mine.py:slow", "--set", "k=2"], "without options"),
         (["run", "mine.py:make", "--set", "q=2"], "'q'"),
         (["run", "poisson", "--resume", "--out", "fresh"], "fresh"),
-        (["run", "broken.py"], "broken.py"),
+        (["run", "broken.py"], "broken.py, line 2: ZeroDivisionError"),
+        (["run", "empty.py"], "empty.py has no problem; write"),
+        (["run", "poisson", "--set", "sd=wide"], "sd=wide: is a number meant?"),
         (["run", "poisson", "--seed", "-1"], "seed"),
         (["bogus"], "bogus"),
     ],
 )
 def test_mistakes_have_exit_code_2_name_the_culprit_and_leave_nothing(here, monkeypatch, capsys, arguments, culprit):
     (here / "broken.py").write_text("import fiducial\n1 / 0\n")
+    (here / "empty.py").write_text("import fiducial\n")
     before = sorted(p.name for p in here.iterdir())
     assert command(monkeypatch, *arguments) == 2
     assert culprit in capsys.readouterr().err

@@ -40,3 +40,13 @@ def test_too_few_draws_say_nothing(count):
     found = convergence(np.random.default_rng(0).standard_normal((2, count, 3)))
     assert np.isnan(found.effective).all()
     assert np.isnan(found.r_hat).all()
+
+
+def test_chains_that_stand_still_apart_and_draws_that_are_not_finite_are_not_agreement():
+    apart = np.repeat(np.arange(4.0)[:, None, None], 100, axis=1)
+    assert convergence(apart).r_hat[0] == np.inf
+    lost = np.random.default_rng(0).standard_normal((4, 100, 2))
+    lost[1, 3, 0] = np.nan
+    found = convergence(lost)
+    assert np.isnan([found.r_hat[0], found.effective[0]]).all()
+    assert found.r_hat[1] < 1.05

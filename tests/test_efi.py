@@ -254,6 +254,8 @@ def test_the_papers_settings_are_there_by_name_and_run():
     assert result.status.name == "FINISHED"
     assert result.draws.sizes["draw"] == 900  # a thousand, without the first tenth
     assert result.diagnose().verdict == "do not trust"  # a hundredth of the iterations
+    with pytest.raises(ValueError, match="there are 20 noisy"):
+        fd.fit(problem, EFI(preset="paper", batch=1000))
     with pytest.raises(ValueError, match="has 3 layers"):
         fd.fit(problem, EFI(last_layers=4))
     with pytest.raises(ValueError, match="no settings for 'linear-regression'"):
@@ -266,7 +268,10 @@ def test_the_papers_settings_are_there_by_name_and_run():
         ({"kernel": "hmc"}, "'sghmc', 'sgld'"),
         ({"learning_rate": 2.0}, "share of the way"),
         ({"neck": 0}, "at least 1"),
-        ({"neck_sd": -1.0}, "cannot be negative"),
+        ({"neck_sd": -1.0}, "not negative"),
+        ({"neck_sd": float("nan")}, "not negative"),
+        ({"hidden": (0,)}, "widths of layers"),
+        ({"preset": "paper", "learning_rate": -1.0}, "above 0"),
         ({"preset": "book"}, "'paper'"),
         ({"batch": 5}, "only with preset"),
     ],

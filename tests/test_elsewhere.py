@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import fiducial as fd
+from fiducial.elsewhere import EXCESS, OTHER
 
 TIMES = np.linspace(0.2, 2.0, 10)
 DATA = np.exp(-0.49 * TIMES) + 0.02 * np.random.default_rng(0).standard_normal(10)
@@ -36,9 +37,9 @@ def two():
 
 def test_a_constant_whose_sign_cannot_be_told_is_not_trusted(two):
     found, k = two.tree["elsewhere"].to_dataset(), two.parameters().loc["k", "estimate"]
-    other = found["k"].values[found["other"].values == 1]
+    other = found["k"].values[found[OTHER].values == 1]
     assert np.allclose(other, -k, rtol=1e-3)
-    assert np.allclose(found["excess"], 0, atol=0.02)
+    assert np.allclose(found[EXCESS], 0, atol=0.02)
     assert len(other) >= 1
     assert two.diagnose().verdict == "do not trust"
     assert f"k = {-k:.3f}"[:-1] in check_of(two).advice
@@ -75,3 +76,10 @@ def test_it_can_be_left_out_and_is_where_nothing_is_unknown():
         observations=[fd.Observed("u", x=TIMES, y=DATA, noise=fd.Gaussian(sd=0.02))],
     )
     assert "elsewhere" not in fitted(known).tree.children
+
+
+def test_a_positive_constant_that_would_be_negative_is_said_to_be_at_its_limit():
+    growing = decay(fd.Positive(guess=0.5), rate=lambda k: k).with_data({"u": np.exp(0.1 * TIMES)})
+    failed = next(c for c in fitted(growing).diagnose().checks if c.name == "unknowns that the data do not inform")
+    assert "k went to its limit 0" in failed.advice
+    assert "Real in place of Positive" in failed.advice

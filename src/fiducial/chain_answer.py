@@ -45,7 +45,8 @@ def chain_answer(model: Model, outcome: Outcome, *, warm_up: int, stiffness: np.
         "width change at less damping": trace["sensitivity"][:, 0, -1],
         "least p-value of the errors": np.array([min(_p_value(z[i], stiffness[i], parameters[i] / count) for z in errors.values()) for i in sets]),
     }
-    if not model.loose:
+    # data that are met exactly have no energy to speak of
+    if not model.loose and np.all(count - parameters - unknown > 0.5):
         inside = np.array([variance(1 + k) for k in stiffness])
         expected = 0.5 * stiffness * (rss / (1 + stiffness) ** 2 + (count - parameters - unknown) * inside)
         facts["data energy over its expectation"] = trace["data energy"].mean(axis=(1, 2)) / expected
@@ -62,7 +63,8 @@ def _spread(informed: np.ndarray, share: np.ndarray, stiffness: float) -> float:
     for values, own in zip(informed, share, strict=True):
         followed = own > 0.5
         ratios.append((values.astype(float)[:, followed].var(axis=0)) * (1 + stiffness * (1 - own[followed])))
-    return float(np.sqrt(np.mean(ratios)))
+    every = np.concatenate(ratios)  # chains may find different numbers of directions
+    return float(np.sqrt(np.mean(every))) if every.size else float("nan")
 
 
 def _response(probe: np.ndarray, frozen: np.ndarray) -> float:

@@ -5,6 +5,7 @@ import inspect
 import json
 import os
 import sys
+import traceback
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -69,6 +70,9 @@ def run(
     ] = None,
     against: Annotated[str | None, typer.Option(help="Other methods to run and compare with, separated by commas; part of the verdict.")] = None,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    elsewhere: Annotated[
+        bool, typer.Option(help="Fit again from other guesses of unknown constants, to see whether there are other solutions.")
+    ] = True,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar, and nothing printed but errors.")] = False,
 ) -> None:
@@ -98,7 +102,7 @@ def run(
     if method is None and not quiet:
         typer.echo(f"no method named, using '{name}': {chosen.summary}", err=True)
     try:
-        result = fit(posed, chosen, seed=seed, folder=folder / "checkpoint", resume=resume, progress=False if quiet else None)
+        result = fit(posed, chosen, seed=seed, folder=folder / "checkpoint", resume=resume, elsewhere=elsewhere, progress=False if quiet else None)
     except (Interrupted, KeyboardInterrupt):
         _fail(f"stopped; go on with the same command and --out {folder} --resume", STOPPED)
     except (ValueError, TypeError) as error:
@@ -107,7 +111,7 @@ def run(
         _fail(f"cannot write to {folder}: {error.strerror}")
     try:
         if rivals:
-            result.diagnose(against=[fit(posed, other, seed=seed, progress=False if quiet else None) for other in rivals])
+            result.diagnose(against=[fit(posed, other, seed=seed, elsewhere=False, progress=False if quiet else None) for other in rivals])
     except Interrupted:
         _fail(f"stopped while comparing; go on with the same command and --out {folder} --resume", STOPPED)
     _write(result, folder, level)
@@ -247,7 +251,11 @@ def _problem(spec: str, options: dict[str, Any]) -> Problem:
     """A problem by name, or from a user's file."""
     path, _, name = spec.partition(":")
     if not path.endswith(".py"):
-        return catalogue.problem(spec, **options)
+        try:
+            return catalogue.problem(spec, **options)
+        except TypeError as error:
+            words = [f"{key}={value}" for key, value in options.items() if isinstance(value, str)]
+            raise ValueError(f"--set {' '.join(words)}: is a number meant? ({error})" if words else error) from error
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such file")
     module = _import(Path(path))
@@ -257,8 +265,10 @@ def _problem(spec: str, options: dict[str, Any]) -> Problem:
             name = "problem"
         elif len(found) == 1:
             name = next(iter(found))
+        elif not found:
+            raise ValueError(f"{path} has no problem; write problem = fiducial.Problem(...), or name a function that makes one: {path}:NAME")
         else:
-            raise ValueError(f"{path} has {len(found)} problems ({', '.join(found) or 'none'}); name one: {path}:NAME")
+            raise ValueError(f"{path} has {len(found)} problems ({', '.join(found)}); name one: {path}:NAME")
     if not hasattr(module, name):
         raise ValueError(f"{path} has no '{name}'; it has {', '.join(found) or 'no problem'}")
     value = getattr(module, name)
@@ -276,7 +286,7 @@ def _problem(spec: str, options: dict[str, Any]) -> Problem:
 
 
 def _import(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -287,7 +297,8 @@ def _import(path: Path) -> Any:
     except (ValueError, TypeError, OSError):
         raise
     except Exception as error:
-        raise ValueError(f"{path} failed: {type(error).__name__}: {error}") from error
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path.resolve()]
+        raise ValueError(f"{path}{f', line {lines[-1]}' if lines else ''}: {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop(0)
     return module

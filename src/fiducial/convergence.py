@@ -18,7 +18,7 @@ class Convergence(NamedTuple):
 
 
 def convergence(draws: np.ndarray) -> Convergence:
-    """Effective sample size and split R-hat, as in Stan; NaN for fewer than four draws.
+    """Effective sample size and split R-hat, as in Stan; NaN for fewer than four draws, and for draws that are not finite.
 
     Arguments:
         draws: (chain, draw, quantity).
@@ -51,4 +51,6 @@ def convergence(draws: np.ndarray) -> Convergence:
     positive = np.cumprod(pairs > 0, axis=0)
     time = -1 + 2 * np.sum(np.minimum.accumulate(pairs, axis=0) * positive, axis=0)
     effective = chains * n / np.maximum(time, 1 / np.log10(chains * n))
-    return Convergence(np.where(moving, effective, chains * n), np.where(moving, np.sqrt(safe / np.where(within > 0, within, safe)), 1.0))
+    r_hat = np.sqrt(np.divide(safe, within, out=np.full_like(safe, np.inf), where=within > 0))  # chains that stand still, apart
+    known = np.where(np.isfinite(split).all(axis=(0, 1)), 1.0, np.nan)
+    return Convergence(known * np.where(moving, effective, chains * n), known * np.where(moving, r_hat, 1.0))

@@ -15,7 +15,23 @@ import numpy as np
 from jaxtyping import Array, Float
 
 TIME_NAMES = ("t", "time")
-_RESERVED = ("names", "values", "replace")
+_RESERVED = (
+    "names",
+    "values",
+    "replace",
+    "value",
+    "output",
+    "point",
+    "observation",
+    "estimate",
+    "mean",
+    "sd",
+    "lower",
+    "upper",
+    "sd_solution",
+    "sd_noise",
+)
+"""Names that points have, or that tables over points have for their columns."""
 
 
 class Point(eqx.Module):
@@ -121,7 +137,7 @@ class Box:
             raise ValueError("Box() needs at least one coordinate, such as Box(x=(0, 1))")
         for name, limits in ranges.items():
             if name in _RESERVED:
-                raise ValueError(f"Box({name}=...): '{name}' cannot name a coordinate")
+                raise ValueError(f"Box({name}=...): '{name}' has a meaning of its own in points and tables; choose another name")
             try:
                 lower, upper = (float(v) for v in limits)
             except (TypeError, ValueError):

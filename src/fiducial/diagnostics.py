@@ -10,10 +10,11 @@ import numpy as np
 
 from .compiling import run_once
 from .constants import TOGETHER, constants, describe, hardly_known, pairs
+from .elsewhere import EXCESS, OTHER
 from .group import Group
 from .residuals import MET, MET_BETWEEN, residuals
 from .status import Status
-from .unknowns import Interval
+from .unknowns import Interval, Positive
 
 if TYPE_CHECKING:
     from .result import Result
@@ -112,12 +113,14 @@ def _agreement(result: "Result", other: "Result") -> Check:
     if tables[0]["sd"].shape != tables[1]["sd"].shape:
         raise ValueError(f"diagnose: the results of {result.method} and {other.method} are not of the same problem")
     mine, theirs = tables
+    finite = all(np.isfinite(table[what]).all() for table in tables for what in ("mean", "sd"))
     known = theirs["sd"] > theirs["least"]
     sd = np.where(known, theirs["sd"], 1.0)
     value = float(np.max(np.where(known, np.maximum(np.abs(mine["mean"] - theirs["mean"]) / sd, np.abs(mine["sd"] / sd - 1)), 0.0)))
     worth = [one.facts.get("effective draws", one.draws["theta"].shape[0] * one.draws["theta"].shape[1]) for one in (result, other)]  # type: ignore[index]
     limit = 0.1 + 3 * float(np.sqrt(sum(1 / max(1.0, n) for n in worth)))
     advice = f"{result.method} and {other.method} differ by more than their draws explain; trust the narrower claim of neither"
+    value = value if finite else math.inf
     return Check(f"difference from {other.method}, in standard deviations", value, limit, value <= limit, False, advice)
 
 
@@ -207,18 +210,20 @@ def _draws(result: "Result") -> list[Check]:
         advice = "draws in the tails stay a little off their equations: the model is strongly curved; compare with efi-gn"
         checks.append(Check("share of draws off their equations", value, 0.02, value <= 0.02, False, advice))
     if "effective draws" in facts:
-        short = _LEAST_DRAWS - facts["effective draws"]
-        advice = "the draws are worth too few independent ones for 95 % limits; give more draws"
-        few = facts["effective draws"] < _FEW_DRAWS
-        checks.append(Check(f"effective draws short of {_LEAST_DRAWS}", max(0.0, short), 0.0, short <= 0, few, advice))
+        worth = facts["effective draws"]
+        short = max(0.0, _LEAST_DRAWS - round(worth)) if math.isfinite(worth) else math.inf  # too few to tell
+        advice = f"the draws are worth {worth:.0f} independent ones, too few for 95 % limits; give more draws"
+        checks.append(Check(f"effective draws short of {_LEAST_DRAWS}", short, 0.0, short == 0, short > _LEAST_DRAWS - _FEW_DRAWS, advice))
     if "R-hat" in facts:
         value = facts["R-hat"]
-        checks.append(Check("R-hat", value, 1.02, value <= 1.02, value > 1.05, "the chains do not agree with each other; give more draws or moves"))
+        checks.append(
+            Check("R-hat", value, 1.02, value <= 1.02, not value <= 1.05, "the chains do not agree with each other; give more draws or moves")
+        )
     checks += [*_imputed(facts), *_borrowed(facts)]
     if "lost moves" in facts:
         value = facts["lost moves"]
         advice = "many moves of the chain found no solution, so it may not have been everywhere; give more data, or another network"
-        checks.append(Check("share of moves without a solution", value, 0.05, value <= 0.05, False, advice))
+        checks.append(Check("share of moves without a solution", value, 0.05, value <= 0.05, value > 0.1, advice))
     if facts.get("followed") == 0.0:
         advice = "the data inform more directions than the walk follows; use efi-direct"
         checks.append(Check("effective parameters that are followed", facts["effective parameters"], None, False, True, advice))
@@ -305,9 +310,8 @@ def _identifiable(result: "Result") -> list[Check]:
         advice = f"the data say nothing about {', '.join(still)}, so its interval is empty; fix it, or measure something it changes"
         limits = {name: at for name in still if (at := _at_limit(result, name)) is not None}
         if limits:
-            advice = (
-                "; ".join(f"{name} is at its limit {at:g}, which the data would have it pass" for name, at in limits.items()) + "; widen the range"
-            )
+            there = "; ".join(f"{name} went to its limit {at:g}, which the data would have it pass" for name, at in limits.items())
+            advice = f"{there}, and stuck there; widen its range (Real in place of Positive), or begin from another guess if the fit is a false one"
         return [Check("unknowns that the data do not inform", float(found.still.sum()), 0.0, False, True, advice)]
     every = pairs(found)
     if not every:
@@ -315,7 +319,7 @@ def _identifiable(result: "Result") -> list[Check]:
     checks = []
     if "effective parameters" in result.facts:
         informed, count = result.facts["effective parameters"], len(found.names)
-        missing = max(0.0, count - informed)
+        missing = max(0.0, count - informed) if math.isfinite(informed) else math.inf
         advice = (
             f"the data move {informed:.0f} directions of {count} unknowns, so the others are held by the start or by what the network can "
             "represent, and limits are too narrow; fix an unknown, measure what it changes, or give a wider network and more points of the equation"
@@ -340,12 +344,12 @@ def _elsewhere(result: "Result") -> list[Check]:
     if "elsewhere" not in result.tree.children:
         return []
     found = result.tree["elsewhere"].to_dataset()
-    others = found.isel(start=np.flatnonzero(found["other"]))
+    others = found.isel(start=np.flatnonzero(found[OTHER]))
     advice = ""
     if others.sizes["start"]:
-        best = others.isel(start=int(np.argmin(others["excess"].values)))
+        best = others.isel(start=int(np.argmin(others[EXCESS].values)))
         there = ", ".join(f"{name} = {np.array2string(best[name].values, precision=4)}" for name in result.problem.unknowns)
-        excess = float(best["excess"])
+        excess = float(best[EXCESS])
         kind = "better (begin there: give it as the guesses)" if excess < -1 else "as well"
         advice = (
             f"at {there} another solution fits the data {kind}, -2 log likelihood {excess:+.2g}; intervals know of one solution only: "
@@ -358,10 +362,10 @@ def _elsewhere(result: "Result") -> list[Check]:
 def _at_limit(result: "Result", name: str) -> float | None:
     """The limit of an unknown's range that its estimate has come up to, if any."""
     unknown, value = result.problem.unknowns[name], np.asarray(result.tree["estimate"][name])
-    if not isinstance(unknown, Interval):
-        return None
-    reach = 1e-3 * (unknown.upper - unknown.lower)
-    return next((at for at in (unknown.lower, unknown.upper) if (np.abs(value - at) < reach).any()), None)
+    if isinstance(unknown, Interval):
+        reach = 1e-3 * (unknown.upper - unknown.lower)
+        return next((at for at in (unknown.lower, unknown.upper) if (np.abs(value - at) < reach).any()), None)
+    return 0.0 if isinstance(unknown, Positive) and (value < 1e-3 * unknown.guess).any() else None
 
 
 def _interval(result: "Result") -> Check:

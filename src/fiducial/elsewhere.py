@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
+EXCESS, OTHER = "-2 log likelihood above the answer's", "another solution"
 STARTS, STARTS_IN_A_PLANE = 4, 2
 """Fits from other guesses; in two and more coordinates a fit is dear."""
 _SPREAD = 2.0
@@ -31,8 +32,6 @@ _SAME = 0.01
 """Constants that differ by less, relative to themselves and to their guess, are the same."""
 _AS_GOOD = 10.0
 """A solution whose -2 log likelihood is larger by less than this has some share of what the data allow for."""
-_BETTER = 1.0
-"""One whose -2 log likelihood is smaller by more than this is better than the fit."""
 
 
 def look_elsewhere(
@@ -48,8 +47,8 @@ def look_elsewhere(
         report: called after every chunk of steps.
 
     Returns:
-        For each fit that solves the equation its constants in the user's units; ``excess``, how much larger its -2 log likelihood is than
-        that of the answer; and ``other``, whether it is another solution that fits as well or better. None where there is nothing to
+        For each fit that solves the equation its constants in the user's units; ``EXCESS``, how much larger its -2 log likelihood is than
+        that of the answer; and ``OTHER``, whether it is another solution that fits as well or better. None where there is nothing to
         look for: no unknown constant, no noisy data, a function that is wholly free, or a method that is not built on a fit.
     """
     import xarray as xr
@@ -71,9 +70,9 @@ def look_elsewhere(
     guess = np.concatenate([np.abs(u.guess).ravel() for _, u in sorted(model.problem.unknowns.items())])
     size = np.maximum(np.maximum(np.abs(values[1:]), np.abs(values[0])), guess)
     apart &= np.abs(values[1:] - values[0]) > _SAME * size
-    other = (excess < -_BETTER) | (apart.any(axis=1) & (excess < _AS_GOOD))
+    other = apart.any(axis=1) & (excess < _AS_GOOD) & solved
     constants = {name: (("start", *(f"{name}_{i}" for i in range(v.ndim - 1))), v[1:]) for name, v in seen["unknowns"].items()}
-    found = xr.Dataset({**constants, "excess": ("start", excess), "other": ("start", (other & solved).astype(int))})
+    found = xr.Dataset({**constants, EXCESS: ("start", excess), OTHER: ("start", other.astype(int))})
     return found.isel(start=np.flatnonzero(solved))
 
 

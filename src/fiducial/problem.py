@@ -143,9 +143,17 @@ class Problem:
         stray = set(self.units) - set(self.domain.names) - set(named) - set(self.unknowns)
         if stray:
             raise ValueError(f"units: nothing here is called {', '.join(sorted(stray))}")
+        odd = [n for n in (*self.unknowns, *named) if not isinstance(n, str) or "/" in n or not n]
+        if odd:
+            raise ValueError(f"{odd[0]!r} cannot name an output or an unknown: give a text without '/', under which a result can be saved")
+        if isinstance(self.observations, Observed):
+            put("observations", (self.observations,))
         if not self.observations:
             raise ValueError("a problem needs observations; add at least one Observed(...), such as Observed('u', x=[0.0], y=[1.0])")
         put("groups", tuple(self._resolve()))
+        odd = [g.name for g in self.groups if "/" in g.name]
+        if odd:
+            raise ValueError(f"Observed(name={odd[0]!r}): give a name without '/', under which a result can be saved")
         sizes = {f"{n}_{g.name}" for g in self.groups for n in g.noise_unknowns()}
         if sizes & set(self.unknowns):
             raise ValueError(f"unknowns: {', '.join(sizes & set(self.unknowns))} is what an inferred noise size is called; choose another name")

@@ -169,7 +169,11 @@ class Descend(AbstractUpdate):
         out = jnp.outer(mean, later) + 2 * energy.terms.together * apart @ network.out
         slopes = HyperNetwork(now.pull(pull), out, slope)
         kept, rate = now.plan
-        memory = jax.tree.map(lambda v, g, w: kept * v + g + w / _PRIOR_VARIANCE, memory, slopes, network)
+        prior = network
+        if energy.model.free_layers is not None:  # what is held has none
+            moves = jnp.asarray(energy.model.moves, slope.dtype)
+            prior = network._replace(out=network.out * moves, shift=network.shift * moves)
+        memory = jax.tree.map(lambda v, g, w: kept * v + g + w / _PRIOR_VARIANCE, memory, slopes, prior)
         return jax.tree.map(lambda w, v: w - rate * v, network, memory), memory, jnp.zeros((), apart.dtype)
 
 

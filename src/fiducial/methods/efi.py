@@ -93,10 +93,12 @@ class EFI(AbstractMethod):
     def __check_init__(self) -> None:
         require_positive(self, "effective", "draws", "neck", "lm_steps", "chains")
         require_choice(self, kernel=tuple(sorted(known())), precision=("float64", "float32"), preset=(None, "paper"))
-        if not 0 < self.learning_rate <= 1 and self.preset is None:
-            raise ValueError(f"EFI(learning_rate={self.learning_rate}): a share of the way to the fit, above 0 and at most 1")
-        if self.neck_sd < 0:
-            raise ValueError(f"EFI(neck_sd={self.neck_sd}): a standard deviation cannot be negative")
+        if not 0 < self.learning_rate <= (1 if self.preset is None else float("inf")):
+            raise ValueError(f"EFI(learning_rate={self.learning_rate}): above 0, and without preset a share of the way to the fit, at most 1")
+        if not 0 <= self.neck_sd < float("inf"):
+            raise ValueError(f"EFI(neck_sd={self.neck_sd}): a standard deviation is a number that is not negative")
+        if not all(isinstance(width, int) and width > 0 for width in self.hidden):
+            raise ValueError(f"EFI(hidden={self.hidden}): give the widths of layers, such as (16, 16)")
         if self.batch is not None and (self.batch < 1 or self.preset is None):
             raise ValueError(f"EFI(batch={self.batch}): at least one observation, and only with preset='paper'; Gauss-Newton steps see all")
 
@@ -105,6 +107,9 @@ class EFI(AbstractMethod):
         layers = len(problem.recipe.hidden) + 1 if isinstance(problem.recipe, MLP) else 0
         if self.last_layers is not None and not 1 <= self.last_layers <= layers:
             raise ValueError(f"EFI(last_layers={self.last_layers}): the network has {layers or 'no'} layers to choose from; it must be an MLP")
+        count = sum(g.y.size for g in problem.groups if not g.exact)
+        if self.batch is not None and self.batch > count:
+            raise ValueError(f"EFI(batch={self.batch}): there are {count} noisy observations; give at most so many, or None for all")
         for g in problem.groups:
             unknown = g.noise_unknowns()
             held = [name for name in unknown if g.noise is not None and name not in g.noise.sizes(unknown)]

@@ -60,9 +60,13 @@ class Gaussian(AbstractNoise):
             raise ValueError(f"{label}: sd has shape {self._sd.shape}, the values have {shape}; give them in the same shape")
 
     def unknowns(self, y: np.ndarray, points: Points, index: np.ndarray) -> dict[str, AbstractUnknown]:
+        shape = np.asarray(self._shape(points))
+        if not (np.isfinite(shape).all() and (shape > 0).all()):
+            place = points.array[np.argmax(~(np.isfinite(shape) & (shape > 0)))]
+            raise ValueError(f"Gaussian(h=...): h must be positive wherever there are observations, which it is not at {', '.join(map(str, place))}")
         if self.known:
             return {}
-        scaled = y / np.asarray(self._shape(points))
+        scaled = y / shape
         counts = np.bincount(index)
         means = np.bincount(index, weights=scaled) / counts
         free = len(y) - len(counts)
