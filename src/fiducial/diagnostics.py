@@ -28,6 +28,8 @@ _ORDERS, _RARE = 20_000, 0.99865
 """of fewer, so many random orders say what is rare."""
 _ONE_LINE = 1e5
 """Unknowns whose draws have a larger condition lie on one line: some direction was not followed at all."""
+_STUCK = 0.01
+"""A constant near zero whose logarithm moves by less is stuck there."""
 _LEAST_TIGHTNESS = 5.0
 """Errors of an exact equation that are so much smaller than those of the best data widen the band by a few per cent."""
 _FEW_DRAWS = 100
@@ -305,14 +307,16 @@ def _identifiable(result: "Result") -> list[Check]:
     found = constants(result)
     if found is None:
         return []
-    if found.still.any():
-        still = list(dict.fromkeys(n for n, s in zip(found.names, found.still, strict=True) if s))
-        advice = f"the data say nothing about {', '.join(still)}, so its interval is empty; fix it, or measure something it changes"
-        limits = {name: at for name in still if (at := _at_limit(result, name)) is not None}
+    # a positive constant that has run towards zero hardly moves any more
+    stuck = found.still | (found.positive & (found.scaled.std(axis=0) < _STUCK) & [_at_limit(result, name) is not None for name in found.names])
+    if stuck.any():
+        names = list(dict.fromkeys(n for n, s in zip(found.names, stuck, strict=True) if s))
+        advice = f"the data say nothing about {', '.join(names)}, so its interval is empty; fix it, or measure something it changes"
+        limits = {name: at for name in names if (at := _at_limit(result, name)) is not None}
         if limits:
             there = "; ".join(f"{name} went to its limit {at:g}, which the data would have it pass" for name, at in limits.items())
             advice = f"{there}, and stuck there; widen its range (Real in place of Positive), or begin from another guess if the fit is a false one"
-        return [Check("unknowns that the data do not inform", float(found.still.sum()), 0.0, False, True, advice)]
+        return [Check("unknowns that the data do not inform", float(stuck.sum()), 0.0, False, True, advice)]
     every = pairs(found)
     if not every:
         return []
