@@ -77,9 +77,9 @@ def test_few_errors_that_resemble_their_neighbours_are_seen_where_their_size_is_
         for noise in (fd.Gaussian(), fd.Gaussian(sd=0.1))
     )
     residuals = np.array([0.05, 0.40, 0.48, 0.39, 0.33, 0.12, 0.01, -0.17, -0.29, -0.40, -0.46, -0.50])
-    (check,) = _independent(unknown.groups[0], {"error": {"u": residuals / residuals.std()}})
+    (check,) = _independent(unknown.groups[0], residuals / residuals.std())
     assert not check.ok
-    assert not _independent(known.groups[0], {"error": {"u": residuals / 0.1}})  # its size tells
+    assert not _independent(known.groups[0], residuals / 0.1)  # its size tells
     random = np.random.default_rng(0)
-    alarms = sum(not _independent(unknown.groups[0], {"error": {"u": random.standard_normal(12)}})[0].ok for _ in range(300))
+    alarms = sum(not _independent(unknown.groups[0], random.standard_normal(12))[0].ok for _ in range(300))
     assert alarms <= 3  # 0.4 are expected

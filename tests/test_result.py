@@ -50,11 +50,11 @@ def test_band_is_the_mean_and_the_quantiles_of_the_draws(drawn):
 
 def test_intervals_of_fresh_draws_cover_a_fresh_draw_at_their_level():
     """The rank rule is honest for few draws as well: P(new draw inside) = level exactly."""
-    from fiducial.result import _spread_many
+    from fiducial.spread import spread
 
     random = np.random.default_rng(0)
     values = random.standard_normal((40, 20_000))
-    stats = _spread_many(values[0], values[1:], 0.9)
+    stats = spread(values[0], values[1:], 0.9)
     inside = np.mean((stats["lower"] <= values[0]) & (values[0] <= stats["upper"]))
     assert abs(inside - 0.9) < 4 * np.sqrt(0.9 * 0.1 / 20_000)
 

@@ -78,7 +78,7 @@ def run(
 ) -> None:
     """Fit a problem and leave summary.json, result.nc and figures in a folder.
 
-    Exit code 0: the answer is usable. 1: the run failed. 2: a mistake in the call. 130: stopped by Ctrl-C.
+    Exit code 0: there is an answer, whose verdict says whether to trust it. 1: the run failed. 2: a mistake in the call. 130: stopped by Ctrl-C.
     """
     if not 0 < level < 1:
         _fail(f"--level {level}: give a number between 0 and 1, such as 0.95")

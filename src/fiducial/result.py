@@ -18,6 +18,7 @@ from .group import Group
 from .method import AbstractMethod, Answer
 from .model import Model, bind
 from .problem import Problem
+from .spread import spread
 from .status import Status
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ class Result:
         drawn = [] if self.draws is None else [self._theta("draws")]
         every = self._evaluate(np.concatenate([self._theta("estimate"), *drawn]), points)[:, :, which]
         estimate, values = every[0], every[1:]
-        stats = _spread_many(estimate, values if self.draws is not None else None, level)
+        stats = spread(estimate, values if self.draws is not None else None, level)
         if noisy:
             stats |= self._with_noise(stats["sd"], values, points, [noises[o] for o in outputs], level)
         if noisy and "left_out" in self.tree.children:
@@ -248,7 +249,7 @@ class Result:
         size = self._sizes("draws", points, groups)
         # the same errors at every point, so that limits do not depend on which points are asked for
         error = np.random.default_rng(self.seed).standard_normal((len(size), 1, len(groups)))
-        limits = _spread_many(known, values + size * error, level)
+        limits = spread(known, values + size * error, level)
         # given the draw the error is independent of the solution, so the variances add
         noise = np.sqrt(np.mean(size**2, axis=0))
         return {"lower": limits["lower"], "upper": limits["upper"], "sd": np.hypot(known, noise), "sd_solution": known, "sd_noise": noise}
@@ -390,15 +391,5 @@ def _check_level(level: float) -> None:
 
 
 def _spread(estimate: float, drawn: np.ndarray | None, level: float) -> dict[str, float]:
-    stats = _spread_many(np.asarray(estimate), None if drawn is None or np.ptp(drawn) == 0 else drawn, level)  # held constants have no interval
+    stats = spread(np.asarray(estimate), None if drawn is None or np.ptp(drawn) == 0 else drawn, level)  # held constants have no interval
     return {k: float(v) for k, v in stats.items()}
-
-
-def _spread_many(estimate: np.ndarray, drawn: np.ndarray | None, level: float) -> dict[str, np.ndarray]:
-    """Estimate, mean, sd and equal-tailed limits (Weibull's rule, which is unbiased for coverage)."""
-    if drawn is None:
-        missing = np.full(np.shape(estimate), np.nan)
-        return {"estimate": estimate, "mean": estimate, "sd": missing, "lower": missing, "upper": missing}
-    tail = (1 - level) / 2
-    lower, upper = np.quantile(drawn, [tail, 1 - tail], axis=0, method="weibull")
-    return {"estimate": estimate, "mean": drawn.mean(axis=0), "sd": drawn.std(axis=0, ddof=1), "lower": lower, "upper": upper}
