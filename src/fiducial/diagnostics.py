@@ -130,6 +130,10 @@ def _status(result: "Result") -> Check:
     failed = [s for s in result.statuses if not s.usable]
     message = (failed[0] if failed else result.status).message
     advice = f"{message}; try another seed, a smaller step, or look for divisions by zero in the equation"
+    problem = result.problem
+    data, free = sum(g.y.size for g in problem.groups if not g.exact), result.model.constant_count + 2 * len(problem.outputs)
+    if any(g.noise_unknowns() for g in problem.groups) and data <= free:  # two for each output is what an equation of second order leaves free
+        advice = f"{message}; {data} data may be met exactly, which leaves nothing to infer the size of their errors from: give sd=, or more data"
     return Check("chains that failed", float(len(failed)), 0.0, not failed, True, advice)
 
 

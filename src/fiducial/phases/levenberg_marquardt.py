@@ -80,7 +80,7 @@ class LevenbergMarquardt(AbstractPhase):
 
     Where a whole function is free (see ``Model.stretch``) a ridge of one pulls weights towards their start.
 
-    A start that gets stuck, takes longer than its share of the steps, or settles where the data are
+    A start that gets stuck, takes longer than its share of the steps without having met the data, or settles where the data are
     too far from the solution for errors of known size is given up for another random one; if
     all fail, the best is kept.
 
@@ -202,7 +202,9 @@ class LevenbergMarquardt(AbstractPhase):
         count = sum(len(g.sites) for g in known)
         implausible = _sum_of_squares([rows[g.name] for g in known]) > count + 6 * jnp.sqrt(2.0 * count) + 10
         patience = max(_PATIENCE, self.steps // self.starts)
-        failed = stuck | ((state.quiet >= _QUIET) & implausible) | ((state.age >= patience) & (state.quiet < _QUIET))
+        # data that are met while the physics is tightened are nearly there: another start would have to come as far again
+        nearly = bool(known) & ~implausible & (state.weight >= 0.1 * self.tightness * model.precision(state.theta))
+        failed = stuck | ((state.quiet >= _QUIET) & implausible) | ((state.age >= patience) & (state.quiet < _QUIET) & ~nearly)
         physics = _sum_of_squares([rows[g.name] for g in model.groups if g.exact])
         noise = model.noise(state.theta)
         # what the size of the errors adds to the likelihood
