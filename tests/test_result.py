@@ -373,3 +373,14 @@ def test_arviz_reads_the_draws(drawn):
 def test_a_point_estimate_has_nothing_for_arviz(decay_fit):
     with pytest.raises(ValueError, match="point estimate"):
         decay_fit.to_arviz()
+
+
+@pytest.mark.parametrize("width", [10, 20])
+def test_sizes_of_errors_are_estimated_by_their_draws(width):
+    """A fit of 31 weights to 40 data, and one of more weights than data, which leaves the size as it was guessed."""
+    x = np.linspace(0, 1, 40)
+    y = np.sin(5 * x) + 0.3 * np.random.default_rng(0).standard_normal(40)
+    observed = fd.Observed("u", x=x, y=y, noise=fd.Gaussian())
+    problem = fd.Problem(equation=None, domain=fd.Box(x=(0, 1)), network=fd.MLP((width,)), observations=[observed])
+    size = fd.fit(problem, fd.EFIDirect(draws=200), seed=0).parameters().loc["sd_u"]
+    assert size["lower"] < size["estimate"] < size["upper"]

@@ -69,9 +69,13 @@ class Result:
             "seed": seed,
             "seconds": json.dumps(finished.seconds),
         }
+        estimate = np.array(answer.estimate[0])
+        if answer.draws is not None and (place := model.noise_place).stop > place.start:
+            # a fit takes part of the errors up, so that their size in it is too small, or leaves it as it was guessed
+            estimate[place] = np.median(answer.draws["theta"][0][..., place], axis=(0, 1))
         nodes: dict[str, xr.Dataset] = {
             "/": xr.Dataset({"status": ("chain", status)}, attrs=attrs),
-            "/estimate": _constants(model, answer.estimate[0][None, None]).isel(chain=0, draw=0, drop=True),
+            "/estimate": _constants(model, estimate[None, None]).isel(chain=0, draw=0, drop=True),
         }
         if answer.draws is not None:
             nodes["/draws"] = _constants(model, answer.draws["theta"][0])
