@@ -13,7 +13,7 @@ ROOT = Path(fiducial.__file__).parent
 
 # Inner rings first. A module may import from its own ring and from those above it in this table.
 RINGS = [
-    ("vocabulary", ["files", "data", "spread", "status", "schedules", "unknowns", "coordinates", "flat", "compiling"]),
+    ("vocabulary", ["files", "data", "spread", "status", "schedules", "unknowns", "coordinates", "flat", "compiling", "flow"]),
     (
         "abstractions",
         ["collocation", "operators", "taylor", "derivatives_used", "networks", "field", "noise_model", "observed", "group", "problem", "kernel"],

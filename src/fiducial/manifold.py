@@ -6,13 +6,14 @@ given coordinates, never for given weights of the network.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 from jaxtyping import Array, Bool, Float, Int
 
+from .flow import once, one_by_one
 from .least_squares import adapt_damping, bent, curvature, damped_solver, eliminate, ridge_step
 from .linearisation import RELEASE, Linearisation, exact_means, jacobians, most_directions, noisy_means
 from .model import Data, Model
@@ -90,28 +91,28 @@ class Manifold:
         short = jnp.max(jnp.abs(self.fit.share * (goal - self.coordinates(noisy))))
         return jnp.maximum(short, self.model.precision(self.fit.theta) * physics)
 
-    def reach(self, theta: Float[Array, " p"], goal: Float[Array, " k"], *, chord_steps: int, newton_steps: int) -> Float[Array, " p"]:
-        """Go from theta to the solution with the coordinates ``goal``.
+    def reach(self, theta: Float[Array, " p"], goal: Float[Array, " k"], *, steps: int) -> Float[Array, " p"]:
+        """Go from theta to the solution with the coordinates ``goal``, with the tangent and the factorisation of the fit.
 
-        Chord steps use the factorisation of the fit and cost one evaluation each; for what they
-        leave there are Newton steps with the tangent where the solution is. Both stop when they
-        are close or no longer come closer.
+        Each of these chord steps costs one evaluation. They stop when they are close or no longer come closer.
         """
 
-        def evaluate(theta: Array) -> tuple[Array, Array, Array]:
-            noisy, exact = noisy_means(self.model, theta, self.fit.theta), exact_means(self.model, theta)
-            return noisy, exact, self.miss(noisy, exact, goal)
-
-        def chord(carry: tuple[Array, Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array, Array]:
+        def step(carry: tuple[Array, Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array, Array]:
             theta, noisy, exact, miss, count = carry
             off = exact - self.fit.exact
             undone = self.fit.basis.T @ (self.fit.side_effect @ off)
             trial = theta - self.fit.restore @ off + self.fit.along @ (goal - self.coordinates(noisy) + undone)
-            noisy, exact, closer = evaluate(trial)
+            noisy, exact, closer = self._evaluate(trial, goal)
             better = closer < miss
-            return jnp.where(better, trial, theta), noisy, exact, jnp.where(better, closer, miss), jnp.where(better, count + 1, chord_steps)
+            return jnp.where(better, trial, theta), noisy, exact, jnp.where(better, closer, miss), jnp.where(better, count + 1, steps)
 
-        def newton(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        start = theta, *self._evaluate(theta, goal), jnp.asarray(0)
+        return jax.lax.while_loop(lambda c: (c[3] > _CLOSE) & (c[4] < steps), step, start)[0]
+
+    def reach_further(self, theta: Float[Array, " p"], goal: Float[Array, " k"], *, steps: int) -> Float[Array, " p"]:
+        """The same with the tangent where the solution is, for what chord steps have left."""
+
+        def step(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
             theta, miss, count = carry
             view = self.view(theta)
             back = -self.fit.restore @ (view.exact - self.fit.exact)
@@ -119,15 +120,17 @@ class Manifold:
             short = (goal - self.coordinates(shifted))[: self.r]
             turn = only(self.fit.basis[:, : self.r].T @ view.tangent, self.real)
             trial = theta + back + view.moves @ _solve(turn, jnp.where(self.real, short, 0.0)[:, None])[0][:, 0]
-            closer = evaluate(trial)[2]
+            closer = self._evaluate(trial, goal)[2]
             better = closer < miss
-            return jnp.where(better, trial, theta), jnp.where(better, closer, miss), jnp.where(better, count + 1, newton_steps)
+            return jnp.where(better, trial, theta), jnp.where(better, closer, miss), jnp.where(better, count + 1, steps)
 
-        start = theta, *evaluate(theta), jnp.asarray(0)
-        theta, _, _, miss, _ = jax.lax.while_loop(lambda c: (c[3] > _CLOSE) & (c[4] < chord_steps), chord, start)
-        if newton_steps:
-            theta, _, _ = jax.lax.while_loop(lambda c: (c[1] > _CLOSE) & (c[2] < newton_steps), newton, (theta, miss, jnp.asarray(0)))
-        return theta
+        start = theta, self._evaluate(theta, goal)[2], jnp.asarray(0)
+        return jax.lax.while_loop(lambda c: (c[1] > _CLOSE) & (c[2] < steps), step, start)[0]
+
+    def _evaluate(self, theta: Float[Array, " p"], goal: Float[Array, " k"]) -> tuple[Array, Array, Array]:
+        """Means of the noisy and of the exact rows, and how far they are from the goal."""
+        noisy, exact = noisy_means(self.model, theta, self.fit.theta), exact_means(self.model, theta)
+        return noisy, exact, self.miss(noisy, exact, goal)
 
     def rescue(self, theta: Float[Array, " p"], miss: Float[Array, ""], goal: Float[Array, " k"], *, steps: int) -> Float[Array, " p"]:
         """The same as ``reach`` for a far goal, from where that failed, with Jacobians of its own, which are dear.
@@ -180,8 +183,8 @@ class Manifold:
     def view(self, theta: Float[Array, " p"]) -> View:
         """The same, by following the fit's moves rather than from a fresh Jacobian."""
         along = jnp.where(self.real, self.fit.along[:, : self.r], 0.0)
-        # on a line all directions at once are quicker, in a plane each is dear
-        count = jnp.sum(self.real) if len(self.model.problem.domain.names) > 1 else None
+        # many solutions on a line look along all directions at once; one by one, or in a plane, only along those that are real
+        count = jnp.sum(self.real) if one_by_one() or len(self.model.problem.domain.names) > 1 else None
         return view_at(self.model, self.fit.theta, theta, along, self.fit.restore, count)
 
     def sums_of_squares(self, theta: Float[Array, " p"], data: Data) -> dict[str, Array]:
@@ -297,16 +300,6 @@ def _solve(matrix: Float[Array, "r r"], right: Float[Array, "r k"]) -> tuple[Flo
     """Solution and logarithm of the determinant's size for any small matrix."""
     found, log_determinant = eliminate(matrix.T @ matrix, matrix.T @ right)
     return found, 0.5 * log_determinant
-
-
-def once(needed: Bool[Array, ""], fn: Callable[[Any], Any], value: Any) -> Any:
-    """``fn(value)`` where it is needed; in a batch it is skipped when none needs it, which ``lax.cond`` does not do.
-
-    Example:
-        >>> int(once(jnp.asarray(True), lambda v: v + 1, jnp.asarray(1)))
-        2
-    """
-    return jax.lax.while_loop(lambda c: c[0], lambda c: (jnp.asarray(False), fn(c[1])), (needed, value))[1]
 
 
 def rows_of(model: Model, group: str) -> Array:

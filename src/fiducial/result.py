@@ -69,16 +69,15 @@ class Result:
             "seed": seed,
             "seconds": json.dumps(finished.seconds),
         }
-        estimate = np.array(answer.estimate[0])
-        if answer.draws is not None and (place := model.noise_place).stop > place.start:
-            # a fit takes part of the errors up, so that their size in it is too small, or leaves it as it was guessed
-            estimate[place] = np.median(answer.draws["theta"][0][..., place], axis=(0, 1))
         nodes: dict[str, xr.Dataset] = {
             "/": xr.Dataset({"status": ("chain", status)}, attrs=attrs),
-            "/estimate": _constants(model, estimate[None, None]).isel(chain=0, draw=0, drop=True),
+            "/estimate": _constants(model, answer.estimate[0][None, None]).isel(chain=0, draw=0, drop=True),
         }
         if answer.draws is not None:
-            nodes["/draws"] = _constants(model, answer.draws["theta"][0])
+            nodes["/draws"] = drawn = _constants(model, answer.draws["theta"][0])
+            for name in set(drawn.data_vars) - {"theta", *problem.unknowns}:
+                # a fit takes part of the errors up, or leaves their size as it was guessed; this is the root of RSS / (n - p) where that is exact
+                nodes["/estimate"][name].values = (drawn[name] ** -2).mean(("chain", "draw")).values ** -0.5
             errors = {g: (("chain", "draw", f"{g}_observation"), z[0]) for g, z in answer.draws["errors"].items()}
             nodes |= {"/errors": xr.Dataset(errors)} if errors else {}
         if answer.left_out is not None:

@@ -15,9 +15,10 @@ import jax.scipy.linalg as jsl
 from jaxtyping import Array, Float
 
 from .energy import Energy, Seen
+from .flow import once
 from .least_squares import damped_solver, eliminate
 from .linearisation import CORRECTION, RELEASE, Linearisation, jacobians, most_directions
-from .manifold import once, only, view_at
+from .manifold import only, view_at
 from .model import Data, Model
 
 _LONGEST = 0.1

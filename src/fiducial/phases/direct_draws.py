@@ -8,8 +8,9 @@ import jax.scipy.linalg as jsl
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..compiling import Effort
+from ..flow import for_each, once
 from ..linearisation import Linearisation, collapse, linearise, normal_errors, probe
-from ..manifold import LARGEST_MISS, MOST_POINTS, Manifold, View, once, only, rows_of
+from ..manifold import LARGEST_MISS, MOST_POINTS, Manifold, View, only, rows_of
 from ..method import AbstractPhase, Drawn, Info
 from ..model import Data, Model
 
@@ -125,7 +126,7 @@ class DirectDraws(AbstractPhase):
         model = model.thinned(MOST_POINTS)
         manifold = Manifold(model, fit)
         proposals = jax.vmap(lambda k: propose(model, fit, k))(jax.random.split(key, BLOCK))
-        solved = jax.vmap(lambda proposal: self._solve(manifold, data, proposal))(proposals)
+        solved = self._solve(manifold, data, proposals)
         if not self.linear and not self._free(manifold):
             # one after another: only those that need it pay for it
             solved = once(
@@ -137,20 +138,29 @@ class DirectDraws(AbstractPhase):
         """Whether a function is free, so that there are too many directions to follow and to weigh."""
         return manifold.model.loose and manifold.fit.noisy.size > manifold.r
 
-    def _solve(self, manifold: Manifold, data: Data, proposal: Proposal) -> Solved:
-        """Go where the proposal points."""
+    def _solve(self, manifold: Manifold, data: Data, proposals: Proposal) -> Solved:
+        """Go where the proposals of a block point."""
         fit, zero = manifold.fit, jnp.asarray(0.0)
-        tangent = fit.theta + fit.along @ proposal.goal
         rss = {name: jnp.sum(e**2) for name, e in fit.errors.items()}
+        tangents = fit.theta + proposals.goal @ fit.along.T
         if self.linear:
-            return Solved(tangent, zero, jnp.asarray(True), proposal.log_density, rss)
-        if self._free(manifold):
+            return jax.vmap(lambda proposal, theta: Solved(theta, zero, jnp.asarray(True), proposal.log_density, rss))(proposals, tangents)
+
+        def regress(proposal: Proposal) -> Solved:
             theta, left = manifold.regress(fit.basis @ proposal.goal, steps=self.newton_steps)
             return Solved(theta, left * LARGEST_MISS / _LARGEST_MISS_OF_ONE, left <= _TOO_FAR_OF_ONE, proposal.log_density, rss)
-        # in a plane or a space tangents are dear, and a Jacobian for those few that need it is not
-        plane = len(manifold.model.problem.domain.names) > 1
-        theta = manifold.reach(tangent, proposal.goal, chord_steps=self.chord_steps, newton_steps=0 if plane else self.newton_steps)
-        return self._look(manifold, data, proposal, theta, manifold.view(theta), LARGEST_MISS)
+
+        if self._free(manifold):
+            return for_each(regress, proposals)
+        # these steps are products with the same matrices for all draws
+        near = jax.vmap(lambda theta, goal: manifold.reach(theta, goal, steps=self.chord_steps))(tangents, proposals.goal)
+
+        def look(proposal: Proposal, theta: Array) -> Solved:
+            if len(manifold.model.problem.domain.names) == 1:  # in a plane a Jacobian for those few that need it is less dear
+                theta = manifold.reach_further(theta, proposal.goal, steps=self.newton_steps)
+            return self._look(manifold, data, proposal, theta, manifold.view(theta), LARGEST_MISS)
+
+        return for_each(look, proposals, near)
 
     def _solve_far(self, manifold: Manifold, data: Data, proposal: Proposal, solved: Solved) -> Solved:
         """Again with Jacobians of its own, where the fit's do not reach."""

@@ -93,7 +93,7 @@ class ManifoldWalk(AbstractPhase):
             length = jnp.exp(log_length) * 2.4 / jnp.sqrt(jnp.maximum(1, jnp.sum(manifold.informed)))
             change = jnp.where(manifold.informed, length * jax.random.normal(towards, place.goal.shape, jnp.float64), 0.0)
             goal = place.goal + change
-            theta = manifold.reach(place.theta + fit.along @ change, goal, chord_steps=4, newton_steps=6)
+            theta = manifold.reach_further(manifold.reach(place.theta + fit.along @ change, goal, steps=4), goal, steps=6)
             view = manifold.view(theta)
             rss = manifold.sums_of_squares(theta, data)
             there = Place(theta, goal, manifold.log_density(view, rss), rss)
