@@ -186,9 +186,13 @@ class Runner:
         """Compile all phases beside each other, once for each shape of batch; what runs meanwhile would only be in the way."""
         if where.status.shape not in self._ready:
             self._ready.add(where.status.shape)
-            shapes = where.state
+            shapes, todo = where.state, []
             for i, program in list(enumerate(self._programs))[where.phase :]:
-                shapes = program.prepare(data, keys[i], shapes, where.status, begun=i == where.phase and where.step > 0)
+                if i > where.phase or where.step == 0:
+                    shapes = program.prepare_start(data, keys[i], shapes)
+                todo.append((program, keys[i], shapes))
+            for program, own, state in reversed(todo):  # the last phase is the one that draws, and takes longest to compile
+                program.prepare_chunk(data, own, state, where.status)
             for program in self._programs:
                 program.wait()
 

@@ -46,13 +46,15 @@ class Program:
         self._chunk = Lanes(self._lane_chunk, _CHUNK_APART if side_by_side() else _CHUNK, seconds, effort=phase.effort, most=most)
         self._few = Compiled(self._some, seconds, effort=phase.effort)
 
-    def prepare(self, data: Data, keys: Any, previous: Any, status: np.ndarray, *, begun: bool = False) -> Any:
-        """Begin to compile, for shapes of the last state of the phase before, or of this one if it has begun; returns those of its state."""
-        state = previous if begun else self._start.prepare(data, previous, keys)
+    def prepare_start(self, data: Data, keys: Any, previous: Any) -> Any:
+        """Begin to compile the start, for shapes of the last state of the phase before; returns those of the first state of this one."""
+        return self._start.prepare(data, previous, keys)
+
+    def prepare_chunk(self, data: Data, keys: Any, state: Any, status: np.ndarray) -> None:
+        """Begin to compile a chunk of steps, for shapes of the state."""
         self._chunk.prepare(data, state, status, keys, np.zeros(status.shape, int) if side_by_side() else np.asarray(0))
         if self._thins(state, status):
             self._few.prepare(data, state, status, keys, np.asarray(0), np.arange(len(status) // 4))
-        return state
 
     def wait(self) -> None:
         """Until it is compiled."""
