@@ -150,7 +150,7 @@ class Manifold:
             return jnp.concatenate([jnp.where(self.informed[:, None], fit.basis.T @ noisy, 0.0), heavy * exact])
 
         start = jnp.where(miss < jnp.max(jnp.abs(goal)), theta, fit.theta)
-        return _approach(rows, slope, start, steps=steps, close=10 * _CLOSE)
+        return _approach(rows, slope, start, steps=steps, close=0.1 * _CLOSE)
 
     def regress(self, target: Float[Array, " k"], *, steps: int) -> tuple[Float[Array, " p"], Float[Array, ""]]:
         """Fit again, with the ridge, to data that lie by ``target`` off those of the fit; for free functions.
