@@ -150,6 +150,7 @@ class Manifold:
             return jnp.concatenate([jnp.where(self.informed[:, None], fit.basis.T @ noisy, 0.0), heavy * exact])
 
         start = jnp.where(miss < jnp.max(jnp.abs(goal)), theta, fit.theta)
+        # closer than other draws: far from the fit a small residual of the equation can be a large error of the curve
         return _approach(rows, slope, start, steps=steps, close=0.1 * _CLOSE)
 
     def regress(self, target: Float[Array, " k"], *, steps: int) -> tuple[Float[Array, " p"], Float[Array, ""]]:
