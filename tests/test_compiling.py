@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fiducial import compiling
-from fiducial.compiling import Effort, compile_program, run_once
+from fiducial.compiling import Effort, compile_program, jit, run_once
 
 
 def program(x):
@@ -25,6 +25,18 @@ def test_every_effort_gives_the_same_numbers(x64, effort):
 
 def test_arguments_of_a_program_that_runs_once_may_be_trees(x64):
     assert float(run_once(lambda t, k: t["a"] * k, {"a": jnp.asarray(2.0)}, 3)) == 6.0
+
+
+def sums_of_products(x):
+    return jax.vmap(lambda row: jnp.sum((jnp.eye(3) @ row) ** 2))(x)
+
+
+@pytest.mark.parametrize("how", [*Effort, jit])
+def test_many_small_products_are_summed_up_right(x64, how):
+    """With jaxlib 0.10.2 on a CPU ``jax.jit`` by itself does not."""
+    x = jnp.arange(3.0 * 20_000).reshape(-1, 3)
+    compiled = jit(sums_of_products) if how is jit else compile_program(jax.jit(sums_of_products).lower(x), how)
+    np.testing.assert_allclose(compiled(x), np.sum(np.asarray(x) ** 2, axis=1), rtol=1e-14)
 
 
 def test_an_option_that_the_compiler_does_not_know_is_left_out(monkeypatch):

@@ -407,10 +407,9 @@ def drawn_on(cores, method, monkeypatch, *, sets=1, apart=0.0, **how):
 
 def test_steps_that_do_not_need_each_other_are_the_same_however_many_are_taken_at_once(tmp_path, monkeypatch):
     on = partial(drawn_on, method=fd.EFIDirect(draws=500), monkeypatch=monkeypatch)
-    one, single = on(4)
-    assert single == list(range(1, 11))  # draws of efi-direct are taken alone
-    monkeypatch.setattr(DirectDraws, "alone", property(lambda self: False))
+    one, single = on(1)
     several, grouped = on(4)
+    assert single == list(range(1, 11))
     assert grouped == [4, 8, 10]
     assert_same_bits(several, one)
     checkpoint, before_drawing = Checkpoint(tmp_path / "c"), []

@@ -29,7 +29,9 @@ _ORDERS, _RARE = 20_000, 0.99865
 _ONE_LINE = 1e5
 """Unknowns whose draws have a larger condition lie on one line: some direction was not followed at all."""
 _STUCK = 0.01
-"""A constant near zero whose logarithm moves by less is stuck there."""
+"""A constant near zero whose logarithm moves by less is stuck there; ten times that where draws fail, as they do who would have to pass it."""
+_MOST_FAILED = 0.02
+"""More draws than this that have no solution cut the tails."""
 _LEAST_TIGHTNESS = 5.0
 """Errors of an exact equation that are so much smaller than those of the best data widen the band by a few per cent."""
 _FEW_DRAWS = 100
@@ -210,7 +212,7 @@ def _draws(result: "Result") -> list[Check]:
             "too many draws have no solution, so the tails are cut: the model cannot explain what the errors ask for, "
             "or a constant would have to leave its range (a positive one pass zero); fix a constant, or give more data"
         )
-        checks.append(Check("share of draws that failed", value, 0.02, value <= 0.02, True, advice))
+        checks.append(Check("share of draws that failed", value, _MOST_FAILED, value <= _MOST_FAILED, True, advice))
     if "inexact draws" in facts:
         value = facts["inexact draws"]
         advice = "draws in the tails stay a little off their equations: the model is strongly curved; compare with efi-gn"
@@ -312,7 +314,8 @@ def _identifiable(result: "Result") -> list[Check]:
     if found is None:
         return []
     # a positive constant that has run towards zero hardly moves any more
-    stuck = found.still | (found.positive & (found.scaled.std(axis=0) < _STUCK) & [_at_limit(result, name) is not None for name in found.names])
+    little = _STUCK if result.facts.get("failed draws", 0) <= _MOST_FAILED else 10 * _STUCK
+    stuck = found.still | (found.positive & (found.scaled.std(axis=0) < little) & [_at_limit(result, name) is not None for name in found.names])
     if stuck.any():
         names = list(dict.fromkeys(n for n, s in zip(found.names, stuck, strict=True) if s))
         advice = f"the data say nothing about {', '.join(names)}, so its interval is empty; fix it, or measure something it changes"

@@ -141,17 +141,17 @@ class Manifold:
         # exact rows count as they do in the distance: one by one they would make the valley to follow needlessly narrow
         heavy = model.precision(fit.theta) / jnp.sqrt(max(1, fit.exact.size))
 
-        def rows(theta: Array) -> Array:
-            short = jnp.where(self.informed, goal - self.coordinates(noisy_means(model, theta, fit.theta)), 0.0)
-            return jnp.concatenate([short, heavy * (fit.exact - exact_means(model, theta))])
+        def rows(theta: Array) -> tuple[Array, Array]:
+            noisy = noisy_means(model, theta, fit.theta)
+            short = jnp.where(self.informed, goal - self.coordinates(noisy), 0.0)
+            return jnp.concatenate([short, heavy * (fit.exact - exact_means(model, theta))]), noisy
 
         def slope(theta: Array) -> Array:
             noisy, exact = jacobians(self.model, theta, self.fit.theta)
             return jnp.concatenate([jnp.where(self.informed[:, None], fit.basis.T @ noisy, 0.0), heavy * exact])
 
         start = jnp.where(miss < jnp.max(jnp.abs(goal)), theta, fit.theta)
-        # closer than other draws: far from the fit a small residual of the equation can be a large error of the curve
-        return _approach(rows, slope, start, steps=steps, close=0.1 * _CLOSE)
+        return _approach(rows, slope, start, steps=steps, close=10 * _CLOSE, closest=0.1 * _CLOSE)
 
     def regress(self, target: Float[Array, " k"], *, steps: int) -> tuple[Float[Array, " p"], Float[Array, ""]]:
         """Fit again, with the ridge, to data that lie by ``target`` off those of the fit; for free functions.
@@ -214,7 +214,14 @@ class Manifold:
 
 
 class _Way(NamedTuple):
-    """How far a search has come; the costs are those of the last steps, the latest first, and ``root`` is the factor of the smaller normal matrix."""
+    """How far a search has come.
+
+    Attributes:
+        root: the factor of the smaller normal matrix.
+        costs: of the last steps, the latest first.
+        seen: the means that are watched.
+        moved: how far the last step has moved any of them.
+    """
 
     theta: Float[Array, " p"]
     residual: Float[Array, " m"]
@@ -224,12 +231,18 @@ class _Way(NamedTuple):
     damping: Float[Array, ""]
     growth: Float[Array, ""]
     costs: Float[Array, " window"]
+    seen: Float[Array, " k"]
+    moved: Float[Array, ""]
     taken: Int[Array, ""]
 
 
-def _approach(rows: Callable[[Array], Array], slope: Callable[[Array], Array], theta: Array, *, steps: int, close: float) -> Array:
+def _approach(
+    rows: Callable[[Array], tuple[Array, Array]], slope: Callable[[Array], Array], theta: Array, *, steps: int, close: float, closest: float
+) -> Array:
     """Levenberg-Marquardt until all rows together are no larger than ``close``, or a number of steps has hardly made them smaller.
 
+    Far from the fit a small residual of the equation can be a large error of the curve. So the means that ``rows`` gives as well
+    must stand still, too: a step may move none by more than ``close``, unless the rows are no larger than ``closest``.
     A Jacobian is kept for as long as its steps serve. The first step with one follows the curvature of the rows (geodesic acceleration).
     """
 
@@ -247,26 +260,30 @@ def _approach(rows: Callable[[Array], Array], slope: Callable[[Array], Array], t
 
         move = solve(way.residual)
         # a Jacobian that serves on is near its goal, where nothing bends
-        trial = way.theta + once(way.stale, lambda move: bent(move, solve(0.5 * curvature(rows, way.theta, move))), move)
-        residual, predicted = rows(trial), way.costs[0] - jnp.sum((way.residual - jacobian @ move) ** 2)
+        bend = lambda move: bent(move, solve(0.5 * curvature(lambda t: rows(t)[0], way.theta, move)))  # noqa: E731
+        trial = way.theta + once(way.stale, bend, move)
+        (residual, seen), predicted = rows(trial), way.costs[0] - jnp.sum((way.residual - jacobian @ move) ** 2)
         cost = jnp.sum(residual**2)
         better = cost < way.costs[0]  # false for a trial that is not finite
         # a failure with an old Jacobian says nothing about the damping
         adapted = adapt_damping(way.damping, way.growth, better, (way.costs[0] - cost) / predicted, _LEAST_DAMPING, _MOST_DAMPING)
         damping, growth = (jnp.where(way.stale, new, old) for new, old in zip(adapted, (way.damping, way.growth), strict=True))
         stale, costs = ~(cost < _KEEP * way.costs[0]), jnp.concatenate([jnp.where(better, cost, way.costs[0])[None], way.costs[:-1]])
-        theta, residual = jnp.where(better, trial, way.theta), jnp.where(better, residual, way.residual)
-        return _Way(theta, residual, jacobian, root, stale, damping, growth, costs, way.taken + 1)
+        moved = jnp.where(better, jnp.max(jnp.abs(seen - way.seen)), way.moved)
+        theta, residual, seen = (jnp.where(better, new, old) for new, old in ((trial, way.theta), (residual, way.residual), (seen, way.seen)))
+        return _Way(theta, residual, jacobian, root, stale, damping, growth, costs, seen, moved, way.taken + 1)
 
     def open_end(way: _Way) -> Array:
-        return (way.costs[0] > close**2) & (way.costs[0] < (1 - _LEAST_GAIN) * way.costs[-1]) & (way.taken < steps)
+        there = (way.costs[0] <= closest**2) | ((way.costs[0] <= close**2) & (way.moved <= close))
+        return ~there & (way.costs[0] < (1 - _LEAST_GAIN) * way.costs[-1]) & (way.taken < steps)
 
-    residual = rows(theta)
+    residual, seen = rows(theta)
     m, p = len(residual), len(theta)
     dual = m <= p
-    nothing = jnp.zeros((m, p)), jnp.zeros((min(m, p),) * 2)
-    costs = jnp.full(_WINDOW, jnp.finfo(jnp.float64).max).at[0].set(jnp.sum(residual**2))
-    start = _Way(theta, residual, *nothing, jnp.asarray(True), jnp.asarray(_FIRST_DAMPING), jnp.asarray(2.0), costs, jnp.asarray(0))
+    nothing, largest = (jnp.zeros((m, p)), jnp.zeros((min(m, p),) * 2)), jnp.finfo(jnp.float64).max
+    costs = jnp.full(_WINDOW, largest).at[0].set(jnp.sum(residual**2))
+    damping, growth = jnp.asarray(_FIRST_DAMPING), jnp.asarray(2.0)
+    start = _Way(theta, residual, *nothing, jnp.asarray(True), damping, growth, costs, seen, jnp.asarray(largest), jnp.asarray(0))
     return jax.lax.while_loop(open_end, step, start).theta
 
 

@@ -88,11 +88,6 @@ class AbstractPhase(eqx.Module):
         return False
 
     @property
-    def alone(self) -> bool:
-        """Whether its lanes must run one after another also where cores are free."""
-        return False
-
-    @property
     def effort(self) -> Effort:
         """How thoroughly to compile the steps: less where they are few, and mostly linear algebra."""
         return Effort.RUNS_OFTEN

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .collocation import Collocation, Filling, default
+from .compiling import jit
 from .coordinates import Box, Points, hand_over
 from .field import Field
 from .group import Group
@@ -60,7 +61,7 @@ class Truth:
 
     @cached_property
     def _evaluator(self) -> Callable[[Points], dict[str, Any]]:
-        return jax.jit(lambda points: {name: jnp.broadcast_to(points.map(of), (len(points),)) for name, of in self.outputs.items()})
+        return jit(lambda points: {name: jnp.broadcast_to(points.map(of), (len(points),)) for name, of in self.outputs.items()})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

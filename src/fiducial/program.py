@@ -43,8 +43,7 @@ class Program:
         self.records_per_chunk = min(_MOST_RECORDS, max(1, -(-phase.steps // (20 * every))))
         self.chunk_steps = every * self.records_per_chunk
         self._start = Lanes(self._lane_start, _START, seconds, effort=Effort.RUNS_ONCE, most=most)
-        beside = 1 if phase.alone else most
-        self._chunk = Lanes(self._lane_chunk, _CHUNK_APART if side_by_side() else _CHUNK, seconds, effort=phase.effort, most=beside)
+        self._chunk = Lanes(self._lane_chunk, _CHUNK_APART if side_by_side() else _CHUNK, seconds, effort=phase.effort, most=most)
         self._few = Compiled(self._some, seconds, effort=phase.effort)
 
     def prepare_start(self, data: Data, keys: Any, previous: Any) -> Any:

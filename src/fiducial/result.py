@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .compiling import run_once
+from .compiling import jit, run_once
 from .coordinates import Points
 from .driver import Run
 from .files import write_with
@@ -288,7 +288,7 @@ class Result:
     def _evaluator(self) -> Callable[[Any, Points], Any]:
         model = self.model  # bound outside the trace
         # few draws at a time: the units of all at many points would be slow to write and to read again
-        return jax.jit(lambda theta, x: jax.lax.map(lambda t: model.evaluate(t, x), theta, batch_size=max(1, _BATCH // max(1, len(x)))))
+        return jit(lambda theta, x: jax.lax.map(lambda t: model.evaluate(t, x), theta, batch_size=max(1, _BATCH // max(1, len(x)))))
 
     def _constant_names(self) -> list[str]:
         return [str(n) for n in self.tree["estimate"].data_vars if n != "theta"]

@@ -107,11 +107,6 @@ class DirectDraws(AbstractPhase):
     def independent(self) -> bool:
         return True
 
-    @property
-    def alone(self) -> bool:
-        # two at the same time gave wrong tangents of far draws on a CPU, and so wrong weights (jaxlib 0.10.2); one after another they are right
-        return True
-
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> DirectState:
         theta = previous.theta.astype(jnp.float64)
         fit = linearise(model.thinned(MOST_POINTS), theta, data)

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..compiling import jit
+
 _STABLE = 2.5
 """A step of Runge and Kutta's method of order four may be so long, times the fastest rate of decay (the limit is 2.78)."""
 _LEAST_STEPS, _MOST_STEPS = 20, 400
@@ -45,7 +47,7 @@ class Lines:
     ):
         self.diffusivity, self.growth, self.start, self.nodes, self.largest = diffusivity, growth, start, nodes, largest
         self.width = nodes[1] - nodes[0]
-        self._solve = jax.jit(jax.vmap(self._one, (0, None, None)))
+        self._solve = jit(jax.vmap(self._one, (0, None, None)))
 
     def __call__(self, points: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Densities at points (x, t), one row for each row of parameters; not finite where there is no solution."""
