@@ -27,7 +27,7 @@ class Effort(enum.Enum):
 
 _ON_CPU: dict[Effort, dict[str, Any]] = {
     Effort.RUNS_ONCE: {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 0},
-    Effort.RUNS_SELDOM: {"xla_cpu_use_fusion_emitters": False},
+    Effort.RUNS_SELDOM: {"xla_cpu_use_fusion_emitters": False, "xla_backend_optimization_level": 1},
 }
 _ON_GPU: dict[Effort, dict[str, Any]] = {
     Effort.RUNS_OFTEN: {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"},
