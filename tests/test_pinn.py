@@ -268,6 +268,10 @@ def test_other_data_stay_when_something_else_is_changed():
     changed = poisson().with_data({"u": np.arange(20.0)})
     np.testing.assert_array_equal(changed.replace(name="mine").groups[0].y, np.arange(20.0))
     np.testing.assert_array_equal(changed.replace(observations=poisson().observations).groups[0].y, poisson().groups[0].y)
+    values = np.arange(float(decay().groups[0].y.size))
+    other = decay().with_data({"u": values}).replace(collocation=fd.collocation.grid(7), equation=lambda u, t, p: fd.derivative(u, t) + p["k"])
+    np.testing.assert_array_equal(other.groups[0].y, values)
+    assert other.groups[-1].y.size == 7
     with pytest.raises(ValueError, match="1 of the values are not finite"):
         changed.with_data({"u": np.where(np.arange(20) == 3, np.nan, 1.0)})
 
