@@ -7,6 +7,7 @@ The solution is A exp(-k t), so the fiducial distribution of k follows from two 
 differs from it is ours.
 """
 
+import platform
 import sys
 import tempfile
 
@@ -49,6 +50,7 @@ def covered(limits: np.ndarray) -> str:
 
 def main() -> None:
     sets, ours = (int(sys.argv[i]) if len(sys.argv) > i else default for i, default in ((1, 4000), (2, 40)))
+    print(f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}")
     data = fd.simulate(posed(), sets, seed=0)["u"]
     limits = np.array([exact(y) for y in data])
     print(f"exact fiducial intervals of k, {sets} data sets: {covered(limits)}")

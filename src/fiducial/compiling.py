@@ -2,7 +2,7 @@
 
 On a CPU, programs of hundreds of small kernels take longer to compile than to run, unless they run often. On a GPU those that
 run often are mostly kernels too small to fill it, so that as many of these as do not need each other run at the same time.
-The effort changes no number by more than rounding.
+The effort changes no number by more than rounding. What would change numbers is switched off for every program.
 """
 
 import enum
@@ -32,8 +32,8 @@ _ON_CPU: dict[Effort, dict[str, Any]] = {
 _ON_GPU: dict[Effort, dict[str, Any]] = {
     Effort.RUNS_OFTEN: {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"},
 }
-_CORRECT: dict[str, Any] = {"xla_cpu_experimental_ynn_fusion_type": ""}
-"""On a CPU jaxlib 0.10.2 and later hand products and sums to a library, YNNPACK, unless told not to. Its numbers are wrong for more than
+_WITHOUT_YNNPACK: dict[str, Any] = {"xla_cpu_experimental_ynn_fusion_type": ""}
+"""On a CPU jaxlib 0.10.2 hands products and sums to a library, YNNPACK, unless told not to. Its numbers are wrong for more than
 16,384 small products that are summed up (jax issue 39103), and for products in programs that run at the same time."""
 
 
@@ -41,8 +41,8 @@ def compile_program(lowered: Any, effort: Effort) -> Any:
     """A lowered function, compiled."""
     own = (_ON_CPU if jax.default_backend() == "cpu" else _ON_GPU).get(effort, {})
     with suppress(jax.errors.JaxRuntimeError):  # options come and go with versions of XLA
-        return lowered.compile({**_correct(), **own})
-    return lowered.compile(_correct())
+        return lowered.compile({**_always(), **own})
+    return lowered.compile(_always())
 
 
 def jit(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,17 +52,17 @@ def jit(fn: Callable[..., Any]) -> Callable[..., Any]:
         >>> float(jit(lambda x: 2 * x)(1.5))
         3.0
     """
-    return jax.jit(fn, compiler_options=_correct())
+    return jax.jit(fn, compiler_options=_always())
 
 
 @cache
-def _correct() -> dict[str, Any]:
-    """The options that keep numbers right here; a version that does not know one has no need of it."""
+def _always() -> dict[str, Any]:
+    """Options for every program, however thoroughly it is compiled; a version of XLA that does not know them has no need of them."""
     if jax.default_backend() != "cpu":
         return {}
     with suppress(jax.errors.JaxRuntimeError):
-        jax.jit(lambda: 0).lower().compile(_CORRECT)
-        return _CORRECT
+        jax.jit(lambda: 0).lower().compile(_WITHOUT_YNNPACK)
+        return _WITHOUT_YNNPACK
     return {}
 
 

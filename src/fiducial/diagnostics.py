@@ -29,7 +29,7 @@ _ORDERS, _RARE = 20_000, 0.99865
 _ONE_LINE = 1e5
 """Unknowns whose draws have a larger condition lie on one line: some direction was not followed at all."""
 _STUCK = 0.01
-"""A constant near zero whose logarithm moves by less is stuck there; ten times that where draws fail, as they do who would have to pass it."""
+"""A constant near zero whose logarithm moves by less is stuck there; where draws fail because they would have to pass zero, ten times as much."""
 _MOST_FAILED = 0.02
 """More draws than this that have no solution cut the tails."""
 _LEAST_TIGHTNESS = 5.0

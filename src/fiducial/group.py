@@ -73,8 +73,8 @@ class Group:
         first = np.unique(index, return_index=True)[1]
         return cls(name, quantity, every, sites, index, y.reshape(-1), y.shape, noise, output, physics, first)
 
-    def at_the_places_of(self, other: "Group") -> bool:
-        """Whether another group has its values at the same points, as often."""
+    def shares_points(self, other: "Group") -> bool:
+        """Whether another group has as many values at the same points, in the same order."""
         return self.points.names == other.points.names and np.array_equal(self.points.array, other.points.array)
 
     @property

@@ -258,9 +258,11 @@ def _approach(
         def solve(residual: Array) -> Array:
             return jacobian.T @ jsl.cho_solve((root, True), residual) if dual else jsl.cho_solve((root, True), jacobian.T @ residual)
 
+        def bend(move: Array) -> Array:
+            return bent(move, solve(0.5 * curvature(lambda t: rows(t)[0], way.theta, move)))
+
         move = solve(way.residual)
         # a Jacobian that serves on is near its goal, where nothing bends
-        bend = lambda move: bent(move, solve(0.5 * curvature(lambda t: rows(t)[0], way.theta, move)))  # noqa: E731
         trial = way.theta + once(way.stale, bend, move)
         (residual, seen), predicted = rows(trial), way.costs[0] - jnp.sum((way.residual - jacobian @ move) ** 2)
         cost = jnp.sum(residual**2)

@@ -176,9 +176,9 @@ class Problem:
             raise TypeError(f"a problem has no {', '.join(sorted(stray))}; it has {', '.join(given)}")
         # a changed problem is no longer the catalogue's
         made = Problem(**{**given, "options": None, **changes})
-        if "observations" not in changes:  # those of with_data stay, wherever the points do
+        if "observations" not in changes:  # data given by with_data stay where their points do
             own = {g.name: g for g in self.groups}
-            kept = (dataclasses.replace(g, y=own[g.name].y) if g.name in own and g.at_the_places_of(own[g.name]) else g for g in made.groups)
+            kept = (dataclasses.replace(g, y=own[g.name].y) if g.name in own and g.shares_points(own[g.name]) else g for g in made.groups)
             object.__setattr__(made, "groups", tuple(kept))
         return made
 
