@@ -41,13 +41,12 @@ RINGS = [
             "left_out",
         ],
     ),
-    ("driver", ["blas", "checkpoint", "compiled", "lanes", "program", "driver"]),
+    ("driver", ["blas", "checkpoint", "compiled", "lanes", "program", "progress", "driver"]),
     ("catalogues", ["noise.*", "kernels.*", "methods.*", "problems.*"]),
     (
         "after a run",
         [
             "catalogue",
-            "progress",
             "elsewhere",
             "result",
             "saved",

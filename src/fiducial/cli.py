@@ -4,7 +4,9 @@ import importlib.util
 import inspect
 import json
 import os
+import shutil
 import sys
+import textwrap
 import traceback
 from importlib import metadata
 from pathlib import Path
@@ -19,6 +21,7 @@ from .driver import Interrupted
 from .files import write_text
 from .fit import fit
 from .problem import Problem
+from .progress import progress_line
 from .result import Result
 from .summary import as_text
 
@@ -30,6 +33,15 @@ FAILED, USAGE, STOPPED = 1, 2, 130
 def _fail(message: Any, code: int = USAGE) -> NoReturn:
     typer.echo(f"fiducial: {message}", err=True)
     raise typer.Exit(code)
+
+
+def _print(text: str) -> None:
+    """Print; in a terminal lines that are too long for it go on in the next one, between words."""
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns - 1
+        lines = text.splitlines()
+        text = "\n".join(textwrap.fill(x, width, subsequent_indent="      ", break_on_hyphens=False) if len(x) > width else x for x in lines)
+    typer.echo(text)
 
 
 def _version(asked: bool) -> None:
@@ -100,7 +112,7 @@ def run(
         _fail(error)
     folder = _folder(out, f"{posed.name}-{chosen.name}", resume)
     if method is None and not quiet:
-        typer.echo(f"no method named, using '{name}': {chosen.summary}", err=True)
+        typer.echo(f"no method named, using {name} (`fiducial methods` lists all)", err=True)
     try:
         result = fit(posed, chosen, seed=seed, folder=folder / "checkpoint", resume=resume, elsewhere=elsewhere, progress=False if quiet else None)
     except (Interrupted, KeyboardInterrupt):
@@ -114,11 +126,17 @@ def run(
             result.diagnose(against=[fit(posed, other, seed=seed, elsewhere=False, progress=False if quiet else None) for other in rivals])
     except Interrupted:
         _fail(f"stopped while comparing; go on with the same command and --out {folder} --resume", STOPPED)
-    _write(result, folder, level)
-    Checkpoint(folder / "checkpoint").remove()  # only now is the result safe elsewhere
+    try:
+        with progress_line(False if quiet else None) as line:
+            line.begin("saving the result and drawing figures")
+            _write(result, folder, level)
+            Checkpoint(folder / "checkpoint").remove()  # only now is the result safe elsewhere
+            text = "" if quiet else as_text(result, level)
+    except KeyboardInterrupt:
+        _fail(f"stopped while saving; go on with the same command and --out {folder} --resume", STOPPED)
     if not quiet:
-        typer.echo(as_text(result, level))
-        typer.echo(f"figures, summary.json and result.nc are in {folder}")
+        _print(text)
+        _print(f"figures, summary.json and result.nc are in {folder}")
     if not result.status.usable:
         _fail(f"the run failed: {result.status.message}", FAILED)
 
@@ -173,7 +191,7 @@ def study(
         _fail(error)
     if not quiet:
         typer.echo(found)
-        typer.echo(f"table.csv, table.md, study.nc and figures are in {folder}")
+        _print(f"table.csv, table.md, study.nc and figures are in {folder}")
 
 
 @app.command()
@@ -194,8 +212,8 @@ def show(folder: Annotated[Path, typer.Argument(help="The folder of a run.")]) -
         _fail(f"{folder} holds no summary.json; give the folder that `fiducial run` named")
     except (ValueError, KeyError, TypeError) as error:
         _fail(f"{path} is not a summary of fiducial ({error})")
-    typer.echo(text)
-    typer.echo("files: " + ", ".join(sorted(p.name for p in folder.iterdir() if p.is_file())))
+    _print(text)
+    _print("files: " + ", ".join(sorted(p.name for p in folder.iterdir() if p.is_file())))
 
 
 @app.command()

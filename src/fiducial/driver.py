@@ -28,22 +28,16 @@ from .lanes import at_once, joined, side_by_side
 from .method import AbstractMethod, AbstractPhase, Keep, Outcome, keep_all
 from .model import Data, Model
 from .program import Program
+from .progress import Progress
 from .status import Status
-
-
-class Progress(NamedTuple):
-    """What a progress display is told after every chunk."""
-
-    phase: str
-    step: int
-    steps: int
-    info: dict[str, float]
-    diverged: int
-    lanes: int
 
 
 class Interrupted(Exception):  # noqa: N818 - named like KeyboardInterrupt
     """The run was stopped by Ctrl-C after its last chunk; with a checkpoint it can be resumed."""
+
+
+Begin = Callable[[str, float | None], None]
+"""Told when a stage begins: what it does, and the share that is done already."""
 
 
 class Run(NamedTuple):
@@ -82,6 +76,7 @@ class Runner:
         checkpoint: Checkpoint | None = None,
         resume: bool = False,
         report: Callable[[Progress], None] | None = None,
+        begin: Begin | None = None,
     ) -> Run:
         """Run all phases on a batch of data sets.
 
@@ -93,6 +88,8 @@ class Runner:
             checkpoint: where to store progress.
             resume: go on from the checkpoint.
             report: called after every chunk.
+            begin: called when a stage begins, with what it does in plain words and the share that is done already,
+                None where its length is not known.
 
         Raises:
             Interrupted: after Ctrl-C, with the last chunk stored.
@@ -112,11 +109,16 @@ class Runner:
             else:
                 checkpoint.begin(identity)
 
+        if begin is not None:
+            begin("compiling", None)
         self._prepare(data, keys, where)
         state, status, late, step, number = where.state, where.status, where.late, where.step, where.number
         with _catch_interrupt() as interrupted:
             for i, program in list(enumerate(self._programs))[where.phase :]:
-                if i > where.phase or step == 0:
+                begun_anew = i > where.phase or step == 0
+                if begin is not None:
+                    begin(program.phase.activity or program.phase.name, 0.0 if begun_anew else step / program.phase.steps)
+                if begun_anew:
                     state, status, step = program.start(data, keys[i], state), _ready(status), 0
                 while step < program.phase.steps and _goes_on(status, where.records[i]):
                     if _enough(program, where.records[i], step):
@@ -175,7 +177,7 @@ class Runner:
                 while step < program.phase.steps and (status == Status.RUNNING).any():
                     state, status, recorded, step = program.chunk(own, keys, state, status, step)
                     if report is not None:
-                        report(_progress(program.phase, step, recorded[0], status)._replace(phase="elsewhere"))
+                        report(_progress(program.phase, step, recorded[0], status)._replace(phase="elsewhere", activity="fitting from other guesses"))
                     if interrupted.is_set():
                         raise Interrupted
                 ended.append(np.asarray(joined(state).theta)[0])
@@ -231,7 +233,16 @@ def _ready(status: np.ndarray) -> np.ndarray:
 
 def _progress(phase: AbstractPhase, step: int, info: dict[str, np.ndarray], status: np.ndarray) -> Progress:
     last = {name: float(np.nanmedian(v[..., -1])) if np.isfinite(v[..., -1]).any() else float("nan") for name, v in info.items()}
-    return Progress(phase.name, step, phase.steps, last, int((status == Status.DIVERGED).sum()), status.size)
+    return Progress(
+        phase=phase.name,
+        activity=phase.activity or phase.name,
+        step=step,
+        steps=phase.steps,
+        may_end_early=phase.may_end_early,
+        info=last,
+        diverged=int((status == Status.DIVERGED).sum()),
+        lanes=status.size,
+    )
 
 
 def _goes_on(status: np.ndarray, records: list[Any]) -> bool:

@@ -12,15 +12,14 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from .compiling import run_once
-from .driver import Progress, Runner
+from .driver import Runner
 from .model import Model
 from .phases.levenberg_marquardt import LevenbergMarquardt
+from .progress import ProgressLine
 from .residuals import MET, MET_BETWEEN, residuals
 from .status import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import xarray as xr
 
 EXCESS, OTHER = "-2 log likelihood above the answer's", "another solution"
@@ -34,9 +33,7 @@ _AS_GOOD = 10.0
 """A solution whose -2 log likelihood is larger by less than this has some share of what the data allow for."""
 
 
-def look_elsewhere(
-    runner: Runner, estimate: np.ndarray, draws: np.ndarray | None, *, seed: int, report: "Callable[[Progress], None] | None"
-) -> "xr.Dataset | None":
+def look_elsewhere(runner: Runner, estimate: np.ndarray, draws: np.ndarray | None, *, seed: int, line: ProgressLine) -> "xr.Dataset | None":
     """Fit again from other guesses, and compare.
 
     Arguments:
@@ -44,7 +41,7 @@ def look_elsewhere(
         estimate: parameters of its answer.
         draws: parameters drawn, (draw, p), or None.
         seed: seed of the guesses and networks.
-        report: called after every chunk of steps.
+        line: told how far it has come.
 
     Returns:
         For each fit that solves the equation its constants in the user's units; ``EXCESS``, how much larger its -2 log likelihood is than
@@ -56,9 +53,10 @@ def look_elsewhere(
     model = runner.model
     if not model.constant_count or model.loose or all(g.exact for g in model.groups) or not runner.has(LevenbergMarquardt):
         return None
+    line.begin("fitting from other guesses")
     count = STARTS if len(model.problem.domain.names) == 1 else STARTS_IN_A_PLANE
     begin = run_once(lambda key: _scattered(model, count, key), jax.random.fold_in(jax.random.key(seed), count))
-    ended, status = runner.fit_again(LevenbergMarquardt, model.data, np.asarray(begin), seed=seed, report=report)
+    ended, status = runner.fit_again(LevenbergMarquardt, model.data, np.asarray(begin), seed=seed, report=line.report)
     every = np.concatenate([estimate[None], ended])
     seen = jax.tree.map(np.asarray, run_once(jax.vmap(lambda theta: _seen(model, theta)), jnp.asarray(every)))
     excess = seen["deviance"][1:] - seen["deviance"][0]

@@ -14,7 +14,7 @@ from .elsewhere import look_elsewhere
 from .method import AbstractMethod
 from .model import bind
 from .problem import Problem
-from .progress import progress_bar
+from .progress import progress_line
 from .result import Result
 
 
@@ -39,7 +39,7 @@ def fit(
         resume: go on from the checkpoint in ``folder``, if there is one.
         elsewhere: where constants are unknown, fit again from other guesses of them, and let the diagnosis say if there is
             another solution that fits as well.
-        progress: show a progress bar; by default only in a terminal.
+        progress: show a line of progress; by default only in a terminal and in a notebook.
 
     Returns:
         The result, also when chains diverged: look at ``result.status``.
@@ -55,7 +55,7 @@ def fit(
         raise TypeError(f"fit({problem!r}): give a Problem, or one from the catalogue: fiducial.problem('poisson')")
     if method is None:
         method = default_method(problem)
-        print(f"fiducial: no method named, using '{method.name}': {method.summary}", file=sys.stderr)
+        print(f"fiducial: no method named, using {method.name}", file=sys.stderr)
     if not isinstance(method, AbstractMethod):
         raise TypeError(f"fit(problem, {method!r}): give a method such as PINN() (with brackets)")
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
@@ -66,15 +66,15 @@ def fit(
     if checkpoint is not None and checkpoint.exists() and not resume:
         raise ValueError(f"{folder} holds a run already; give resume=True to go on with it, or another folder")
     method.check(problem)
-    with jax.enable_x64(True), progress_bar(progress) as report:
+    with jax.enable_x64(True), progress_line(progress) as line:
         model = bind(problem)
         data: Any = {name: y[None] for name, y in model.data.items()}
         runner = Runner(model, method)
         try:
-            finished = runner.run(data, seed=int(seed), checkpoint=checkpoint, resume=resume, report=report)  # type: ignore[arg-type]
+            finished = runner.run(data, seed=int(seed), checkpoint=checkpoint, resume=resume, report=line.report, begin=line.begin)
             answer = method.collect(model, data, finished.outcome)
             drawn = None if answer.draws is None else answer.draws["theta"][0].reshape(-1, model.size)
-            others = look_elsewhere(runner, answer.estimate[0], drawn, seed=int(seed), report=report) if elsewhere else None  # type: ignore[arg-type]
+            others = look_elsewhere(runner, answer.estimate[0], drawn, seed=int(seed), line=line) if elsewhere else None
         except Interrupted:
             hint = f"; go on with fit(..., folder='{folder}', resume=True)" if folder else "; give a folder to be able to resume"
             raise Interrupted(f"stopped by Ctrl-C{hint}") from None

@@ -50,6 +50,8 @@ class AbstractPhase(eqx.Module):
     """
 
     name: eqx.AbstractClassVar[str]
+    activity: ClassVar[str] = ""
+    """What the phase does in a word or two for the progress line, such as "fitting"; its name by default."""
     steps: eqx.AbstractVar[int]
 
     @abc.abstractmethod
@@ -73,6 +75,12 @@ class AbstractPhase(eqx.Module):
         """
         del extra
         return False
+
+    @property
+    def may_end_early(self) -> bool:
+        """Whether the phase can end before all its steps are done."""
+        own = type(self)
+        return own.done is not AbstractPhase.done or own.enough is not AbstractPhase.enough
 
     @property
     def must_settle(self) -> bool:

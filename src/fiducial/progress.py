@@ -1,49 +1,171 @@
-"""The progress bar."""
+"""One line that says what a run is doing: in a terminal, in a notebook, or nowhere."""
 
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, NamedTuple
 
-from .driver import Progress
+_PER_SECOND = 4
+"""How often the line is drawn again."""
+_BAR = 20
+"""Width of the bar in characters."""
+_NARROW = 60
+"""Terminals with fewer columns get no bar."""
+
+
+class Progress(NamedTuple):
+    """How far a phase has come, told after every chunk of steps.
+
+    Attributes:
+        phase: name of the phase.
+        activity: the same in plain words.
+        step: number of steps done.
+        steps: number of steps at most.
+        may_end_early: whether the phase can end before all steps are done.
+        info: numbers that the phase reports, medians over all chains.
+        diverged: number of chains that diverged.
+        lanes: number of chains, those of all data sets counted.
+    """
+
+    phase: str
+    activity: str
+    step: int
+    steps: int
+    may_end_early: bool
+    info: dict[str, float]
+    diverged: int
+    lanes: int
+
+
+class ProgressLine:
+    """The line itself: what is being done, which share is done, and how long it takes.
+
+    Example:
+        >>> line = ProgressLine()
+        >>> line.begin("compiling")
+        >>> line.words()
+        ('compiling', '0 s so far')
+        >>> line.begin("fitting", share=0.0)
+        >>> line.advance("fitting", 0.5)
+        >>> line.words()
+        ('fitting', ' 50 %, 0 s left')
+    """
+
+    def __init__(self) -> None:
+        self.begin("preparing")
+
+    def begin(self, activity: str, share: float | None = None) -> None:
+        """A stage begins: what it does, and the share of it that is done already; None where its length is not known."""
+        self._activity, self.share, self._ends_early = activity, share, False
+        self._begun = self._latest = time.monotonic()
+        self._share_at_begin = share or 0.0
+
+    def report(self, progress: Progress) -> None:
+        """A chunk of a phase is done."""
+        lost = f" ({progress.diverged} of {progress.lanes} diverged)" if progress.diverged else ""
+        self.advance(progress.activity + lost, progress.step / progress.steps, may_end_early=progress.may_end_early)
+
+    def advance(self, activity: str, share: float, *, may_end_early: bool = False) -> None:
+        """A share between 0 and 1 of the stage is done."""
+        self._activity, self.share, self._ends_early = activity, share, may_end_early
+        self._latest = time.monotonic()
+
+    def words(self) -> tuple[str, str]:
+        """What is being done, and how far it has come."""
+        now = time.monotonic()
+        so_far = f"{_duration(now - self._begun)} so far"
+        if self.share is None:
+            return self._activity, so_far
+        done, gained = f"{100 * self.share:3.0f} %", self.share - self._share_at_begin
+        if gained <= 0:
+            return self._activity, f"{done}, {so_far}"
+        left = (self._latest - self._begun) / gained * (1 - self.share) - (now - self._latest)
+        return self._activity, f"{done}, {'at most ' if self._ends_early else ''}{_duration(max(0.0, left))} left"
 
 
 @contextmanager
-def progress_bar(show: bool | None) -> Iterator[object]:
-    """A reporter for the driver that draws a bar with time left, loss terms and status.
+def progress_line(show: bool | None) -> Iterator[ProgressLine]:
+    """A line to report to, drawn while the context lasts and gone after it.
 
     Arguments:
-        show: draw it or not; None draws it when the error stream is a terminal.
+        show: draw it or not; None draws it when the error stream is a terminal, or in a notebook.
     """
-    if show is False or (show is None and not sys.stderr.isatty()):
-        yield None
-        return
+    line = ProgressLine()
+    with _display(line, show):
+        yield line
+
+
+def _display(line: ProgressLine, show: bool | None) -> AbstractContextManager[Any]:
+    if show is False:
+        return nullcontext()
+    notebook = _in_notebook()
+    if show is None and not (notebook or sys.stderr.isatty()):
+        return nullcontext()
+    return _notebook(line) if notebook else _terminal(line)
+
+
+def _terminal(line: ProgressLine) -> AbstractContextManager[Any]:
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
+    from rich.live import Live
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
 
-    bars = Bars(
-        TextColumn("{task.description:>8}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[info]}"),
-        console=Console(stderr=True),
-    )
-    tasks: dict[str, object] = {}
-    begun = time.perf_counter()
-    with bars:
-        waiting = bars.add_task("compile", total=None, info="")
+    console = Console(stderr=True)
 
-        def report(now: Progress) -> None:
-            if not tasks:
-                bars.update(waiting, total=1, completed=1, description=f"ready {time.perf_counter() - begun:.0f} s")
-            if now.phase not in tasks:
-                tasks[now.phase] = bars.add_task(now.phase, total=now.steps, info="")
-            info = "  ".join(f"{k} {v:.2e}" for k, v in now.info.items())
-            if now.diverged:
-                info += f"  [red]{now.diverged} of {now.lanes} diverged[/red]"
-            bars.update(tasks[now.phase], completed=now.step, info=info)  # type: ignore[arg-type]
+    def draw() -> Table:
+        activity, how_far = line.words()
+        share = line.share
+        bar = ProgressBar(total=1.0, completed=share or 0.0, pulse=share is None, width=_BAR, animation_time=time.monotonic())
+        row = Table.grid(padding=(0, 1))
+        row.add_row(activity, *([bar] if console.width >= _NARROW else []), how_far)
+        return row
 
-        yield report
+    return Live(get_renderable=draw, console=console, refresh_per_second=_PER_SECOND, transient=True)
+
+
+def _in_notebook() -> bool:
+    if "IPython" not in sys.modules:
+        return False
+    shell = sys.modules["IPython"].get_ipython()
+    return shell is not None and type(shell).__name__ == "ZMQInteractiveShell"
+
+
+@contextmanager
+def _notebook(line: ProgressLine) -> Iterator[None]:
+    from IPython.display import display
+
+    def text() -> dict[str, str]:
+        return {"text/plain": ", ".join(line.words())}
+
+    ended = threading.Event()
+    handle = display(text(), raw=True, display_id=True)
+
+    def refresh() -> None:
+        while not ended.wait(1.0):
+            handle.update(text(), raw=True)
+
+    thread = threading.Thread(target=refresh, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        handle.update({"text/plain": ""}, raw=True)
+
+
+def _duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    Example:
+        >>> _duration(3.2), _duration(75), _duration(4000)
+        ('3 s', '1 min 15 s', '1 h 7 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{round(whole / 60) // 60} h {round(whole / 60) % 60} min"

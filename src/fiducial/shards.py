@@ -11,7 +11,7 @@ import numpy as np
 
 from .compiled import Compiled
 from .coordinates import Points
-from .driver import Runner, digest, problem_digest
+from .driver import Begin, Runner, digest, problem_digest
 from .lanes import cores, free_memory
 from .measures import Measures, measures
 from .method import AbstractMethod, Answer
@@ -53,8 +53,8 @@ class Bench:
         truth = [np.asarray(self.truth[name]).tobytes() for name in sorted(self.truth)]
         return digest(problem.encode(), self.points.array.tobytes(), *truth, *(data[name].tobytes() for name in sorted(data)))
 
-    def shard(self, first: int, count: int, size: int) -> dict[str, np.ndarray]:
-        """Results for data sets ``first`` to ``first + count``, in a batch padded to ``size``.
+    def shard(self, first: int, count: int, size: int, *, begin: Begin | None = None) -> dict[str, np.ndarray]:
+        """Results for data sets ``first`` to ``first + count``, in a batch padded to ``size``; ``begin`` is told of each stage.
 
         Returns:
             Arrays with a leading axis over data sets: ``status``; ``NAME.mean`` and the other
@@ -65,7 +65,7 @@ class Bench:
         begun, judging = time.perf_counter(), self._seconds["compile"]
         data = self.simulator.draw(size, seed=self.seed, first=first)
         with jax.enable_x64(True):
-            finished = self.runner.run(data, seed=self.seed, first=first)
+            finished = self.runner.run(data, seed=self.seed, first=first, begin=begin)
             answer = self.method.collect(self.model, data, finished.outcome)
             arrays = self._judge(answer)
         usable = np.isin(finished.outcome.status, [s for s in Status if s.usable])

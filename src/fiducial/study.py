@@ -6,8 +6,7 @@ import itertools
 import json
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,12 +18,13 @@ import numpy as np
 from . import catalogue
 from .collocation import grid as regular_grid
 from .coordinates import Points
-from .driver import Interrupted
+from .driver import Begin, Interrupted
 from .files import DAMAGE, read_arrays, write_arrays, write_text, write_with
 from .fit import fit
 from .lanes import side_by_side
 from .method import AbstractMethod
 from .problem import Problem
+from .progress import ProgressLine, progress_line
 from .shards import Bench
 from .simulate import truth_from
 from .status import Status
@@ -174,7 +174,7 @@ def study(
         shard: data sets fitted at once; by default as many as pay, and fit in the memory of the device.
         folder: where finished shards are kept and the tables and figures go; must be new or empty.
         resume: go on with the study in ``folder``.
-        progress: show a progress bar; by default only in a terminal.
+        progress: show a line of progress; by default only in a terminal and in a notebook.
 
     Returns:
         The study; with a folder its files are written too.
@@ -204,7 +204,8 @@ def study(
     if store is not None:
         store.open(settings, resume)
     cells = []
-    with _bar(len(problems) * len(methods) * replicates, progress) as advance:
+    with progress_line(progress) as line:
+        advance = _Advance(line, len(problems) * len(methods) * replicates)
         for number, (options, plain) in enumerate(problems):
             posed = plain if plain.truth is not None else _with_fitted_truth(plain, methods[0], seed)
             where = _points(posed, points)
@@ -220,9 +221,7 @@ def study(
     return found
 
 
-def _run(
-    bench: Bench, cell: str, replicates: int, shard: int | None, store: "_Store | None", advance: Callable[[int, str], None]
-) -> dict[str, np.ndarray]:
+def _run(bench: Bench, cell: str, replicates: int, shard: int | None, store: "_Store | None", advance: "_Advance") -> dict[str, np.ndarray]:
     """All shards of one cell, those that are stored already read and the others computed."""
     size = shard or (store.shard_size(cell) if store else None) or bench.lanes(replicates)
     if store is not None:
@@ -234,13 +233,14 @@ def _run(
         part = None if store is None else store.read(cell, k)
         if part is None:
             try:
-                part = bench.shard(first, count, count if side_by_side() else size)  # a batch is compiled for its size
+                # a batch is compiled for its size
+                part = bench.shard(first, count, count if side_by_side() else size, begin=advance.begin(cell))
             except Interrupted:
                 hint = f"; go on with study(..., folder='{store.folder}', resume=True)" if store else ""
                 raise Interrupted(f"stopped by Ctrl-C; finished shards are kept{hint}" if store else "stopped by Ctrl-C") from None
             if store is not None:
                 store.write(cell, k, part)
-        advance(count, cell)
+        advance.done(count)
         parts.append(part)
     seconds = np.sum([p.pop("seconds") for p in parts], axis=0)
     return {**{name: np.concatenate([p[name] for p in parts]) for name in parts[0]}, "seconds": seconds}
@@ -352,16 +352,36 @@ def _points(problem: Problem, points: Any) -> Points:
     return Points(problem.domain.names, regular_grid(100 if d == 1 else 21 if d == 2 else 7)(problem.domain))
 
 
-@contextmanager
-def _bar(total: int, show: bool | None) -> Iterator[Callable[[int, str], None]]:
-    """A progress bar over data sets with the time left."""
-    if show is False or (show is None and not sys.stderr.isatty()):
-        yield lambda count, label: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+class _Advance:
+    """Tells a progress line how many data sets are done, of all cells.
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("compiling", total=total)
-        yield lambda count, label: bar.update(task, advance=count, description=label)
+    Arguments:
+        line: the line.
+        total: number of data sets in all.
+    """
+
+    def __init__(self, line: ProgressLine, total: int):
+        self._line, self._total, self._done = line, total, 0
+        self._compiled: set[str] = set()
+
+    def begin(self, cell: str) -> Begin:
+        """What to tell the driver for the shards of a cell: the first of them is compiled before it is fitted."""
+
+        def stage(activity: str, share: float | None) -> None:
+            if cell in self._compiled:
+                return
+            if share is None:
+                self._line.begin(activity)
+            else:
+                self._compiled.add(cell)
+                self._line.begin(self._words(), self._done / self._total)
+
+        return stage
+
+    def done(self, count: int) -> None:
+        """So many more data sets are done."""
+        self._done += count
+        self._line.advance(self._words(), self._done / self._total)
+
+    def _words(self) -> str:
+        return f"{self._done} of {self._total} data sets"

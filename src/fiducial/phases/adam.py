@@ -36,6 +36,7 @@ class Adam(AbstractPhase):
     learning_rate: Schedule
     dtype: Any
     name: ClassVar[str] = "adam"
+    activity: ClassVar[str] = "training the network"
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> AdamState:
         theta = model.init(key, self.dtype) if previous is None else previous.theta.astype(self.dtype)

@@ -94,6 +94,7 @@ class DirectDraws(AbstractPhase):
     newton_steps: int = 10
     linear: bool = False
     name: ClassVar[str] = "draw"
+    activity: ClassVar[str] = "drawing"
 
     @property
     def record_every(self) -> int:

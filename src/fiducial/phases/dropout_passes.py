@@ -30,6 +30,7 @@ class DropoutPasses(AbstractPhase):
     steps: int
     rates: Callable[[Array], Array]
     name: ClassVar[str] = "draw"
+    activity: ClassVar[str] = "drawing"
 
     @property
     def record_every(self) -> int:

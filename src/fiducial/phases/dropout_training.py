@@ -60,6 +60,7 @@ class DropoutTraining(AbstractPhase):
     spare_first: bool = False
     dtype: Any = jnp.float32
     name: ClassVar[str] = "train"
+    activity: ClassVar[str] = "training with dropout"
 
     @property
     def record_every(self) -> int:

@@ -87,6 +87,7 @@ class FiducialChain(AbstractPhase):
     plain: bool = False
     dtype: Any = jnp.float64
     name: ClassVar[str] = "draw"
+    activity: ClassVar[str] = "imputing the errors"
 
     @property
     def record_every(self) -> int:

@@ -35,6 +35,7 @@ class HamiltonianDraws(AbstractPhase):
     thin: int
     mover: Mover
     name: ClassVar[str] = "draw"
+    activity: ClassVar[str] = "sampling"
 
     @property
     def record_every(self) -> int:

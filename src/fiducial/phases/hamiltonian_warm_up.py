@@ -35,6 +35,7 @@ class WarmUp(AbstractPhase):
     sigma_f: Schedule | None = None
     from_prior: bool = False
     name: ClassVar[str] = "warm-up"
+    activity: ClassVar[str] = "tuning the sampler"
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> HamiltonianState:
         mover, dtype = self.mover, self.mover.dtype

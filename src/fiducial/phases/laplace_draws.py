@@ -51,6 +51,7 @@ class LaplaceDraws(AbstractPhase):
     steps: int
     posterior: Posterior
     name: ClassVar[str] = "draw"
+    activity: ClassVar[str] = "drawing"
 
     @property
     def record_every(self) -> int:

@@ -102,6 +102,7 @@ class LevenbergMarquardt(AbstractPhase):
     slack: float = 0.005
     tolerance: float = 1e-4
     name: ClassVar[str] = "lm"
+    activity: ClassVar[str] = "fitting"
 
     @property
     def record_every(self) -> int:

@@ -67,6 +67,7 @@ class ManifoldWalk(AbstractPhase):
     warm_up: int
     moves: int = 5
     name: ClassVar[str] = "draw"
+    activity: ClassVar[str] = "sampling"
 
     @property
     def record_every(self) -> int:

@@ -19,6 +19,7 @@ class Member(AbstractPhase):
 
     steps: int = 1
     name: ClassVar[str] = "draw"
+    activity: ClassVar[str] = "drawing"
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> MemberState:
         return MemberState(previous.theta)

@@ -39,6 +39,7 @@ class PosteriorMode(AbstractPhase):
     posterior: Posterior
     tolerance: float = 1e-2
     name: ClassVar[str] = "mode"
+    activity: ClassVar[str] = "finding the mode"
 
     @property
     def record_every(self) -> int:

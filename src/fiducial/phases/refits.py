@@ -40,6 +40,7 @@ class Refits(AbstractPhase):
     change: Change
     errors: bool = False
     name: ClassVar[str] = "draw"
+    activity: ClassVar[str] = "refitting"
 
     @property
     def record_every(self) -> int:
