@@ -11,9 +11,9 @@ import sys
 import jax
 
 import fiducial as fd
-from fiducial.driver import Runner
-from fiducial.model import bind
-from fiducial.simulate import Simulator
+from fiducial.model.binding import bind
+from fiducial.running.driver import Runner
+from fiducial.studies.simulation import Simulator
 
 
 def main() -> None:

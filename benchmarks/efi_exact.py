@@ -17,8 +17,8 @@ import numpy as np
 from scipy import stats
 
 import fiducial as fd
-from fiducial.driver import Runner
-from fiducial.model import bind
+from fiducial.model.binding import bind
+from fiducial.running.driver import Runner
 
 ROWS = [("linear-regression", {}), ("linear-regression", {"told": False})]
 ROWS += [("poisson", {"sd": sd, "replicates": m}) for m in (10, 40) for sd in (0.01, 0.025, 0.05, 0.1)]

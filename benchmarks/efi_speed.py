@@ -27,9 +27,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import fiducial as fd
-from fiducial.driver import Runner
-from fiducial.lanes import cores
-from fiducial.model import bind
+from fiducial.model.binding import bind
+from fiducial.running.driver import Runner
+from fiducial.running.lanes import cores
 
 
 class Enough(Exception):  # noqa: N818 - not an error

@@ -20,9 +20,9 @@ import jax
 import numpy as np
 
 import fiducial as fd
-from fiducial.networks import softplus
-from fiducial.study import Cell
-from fiducial.study_table import COLUMNS, row
+from fiducial.posing.networks import softplus
+from fiducial.studies.coverage import Cell
+from fiducial.studies.table import COLUMNS, row
 
 # name of a row -> method, then the paper's MSE, coverage and width, each with its standard error
 Row = tuple[fd.AbstractMethod, tuple[float, ...]]

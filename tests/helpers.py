@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 
 import fiducial as fd
-from fiducial.driver import Run, Runner
-from fiducial.method import AbstractMethod, Answer, Outcome
-from fiducial.model import bind
-from fiducial.result import Result
+from fiducial.methods.base import AbstractMethod, Answer, Outcome
+from fiducial.model.binding import bind
+from fiducial.results.result import Result
+from fiducial.running.driver import Run, Runner
 from fiducial.status import Status
 
 SMALL = fd.MLP((20, 20))

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import fiducial as fd
-from fiducial.method import AbstractMethod, AbstractPhase, Answer, Drawn
+from fiducial.methods.base import AbstractMethod, Answer
+from fiducial.phases.base import AbstractPhase, Drawn
 from fiducial.problems._poisson import solution
 from fiducial.problems.poisson import poisson
 

@@ -1,12 +1,9 @@
 """Honest uncertainty for physics-informed neural networks."""
 
-from . import catalogue, collocation, data, networks, schedules
+from . import catalogue, datasets, extend, schedules
 from .catalogue import method, problem
-from .coordinates import Box, Point
-from .driver import Interrupted
-from .field import Field
-from .fit import fit
-from .method import AbstractMethod, AbstractPhase
+from .fitting import fit
+from .methods.base import AbstractMethod
 from .methods.bayes import Bayes
 from .methods.concrete_dropout import ConcreteDropout
 from .methods.conformal import Conformal
@@ -19,19 +16,24 @@ from .methods.ensemble import Ensemble
 from .methods.laplace import Laplace
 from .methods.pinn import PINN
 from .methods.pinn_paper import PaperPINN
-from .networks import MLP
+from .noise.base import AbstractNoise
 from .noise.correlated import Correlated
 from .noise.gaussian import Gaussian
-from .noise_model import AbstractNoise
-from .observed import Observed
-from .operators import derivative, divergence, gradient, laplacian, time_derivative
-from .problem import Output, Problem, Truth
-from .result import Result
-from .saved import load
-from .simulate import simulate
+from .phases.base import AbstractPhase
+from .posing import collocation, networks
+from .posing.coordinates import Box, Point
+from .posing.fields import Field
+from .posing.networks import MLP
+from .posing.observations import Observed
+from .posing.operators import derivative, divergence, gradient, laplacian, time_derivative
+from .posing.problem import Output, Problem, Truth
+from .posing.unknowns import Interval, Positive, Real
+from .results.loading import load
+from .results.result import Result
+from .running.driver import Interrupted
 from .status import Status
-from .study import Study, study
-from .unknowns import Interval, Positive, Real
+from .studies.coverage import Study, study
+from .studies.simulation import simulate
 
 __version__ = "0.1.0"
 
@@ -70,9 +72,10 @@ __all__ = [
     "Truth",
     "catalogue",
     "collocation",
-    "data",
+    "datasets",
     "derivative",
     "divergence",
+    "extend",
     "fit",
     "gradient",
     "laplacian",

@@ -1,6 +1,6 @@
 """``python -m fiducial``."""
 
-from .cli import main
+from .cli.entry import main
 
 if __name__ == "__main__":
     main()

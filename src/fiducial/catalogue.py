@@ -11,9 +11,9 @@ import pkgutil
 from collections.abc import Callable
 from typing import Any
 
-from .method import AbstractMethod
-from .noise_model import AbstractNoise
-from .problem import Problem
+from .methods.base import AbstractMethod
+from .noise.base import AbstractNoise
+from .posing.problem import Problem
 
 DEFAULT_METHODS = ("efi-direct", "pinn")
 """Best first: the method used when none is named is the first of these that can serve the problem."""

@@ -4,7 +4,7 @@ import importlib
 import inspect
 import pkgutil
 
-from ..kernel import AbstractKernel
+from .base import AbstractKernel
 
 
 def known() -> dict[str, type[AbstractKernel]]:
@@ -16,4 +16,4 @@ def known() -> dict[str, type[AbstractKernel]]:
     """
     modules = [importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)]
     own = [c for m in modules for c in vars(m).values() if inspect.isclass(c) and c.__module__ == m.__name__]
-    return {c.name: c for c in own if issubclass(c, AbstractKernel)}
+    return {c.name: c for c in own if issubclass(c, AbstractKernel) and not inspect.isabstract(c)}

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..kernel import AbstractKernel, Memory
+from .base import AbstractKernel, Memory
 
 _SAFE = 0.7
 """Largest product of step size and frequency; 2 is the limit of stability."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..kernel import AbstractKernel, Memory
+from .base import AbstractKernel, Memory
 
 _SAFE = 0.3
 """Largest product of step size and curvature."""

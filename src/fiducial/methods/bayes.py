@@ -5,17 +5,19 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from ..convergence import convergence
-from ..hamiltonian import Mover
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_choice, require_noise, require_paper, require_positive
-from ..model import Data, Model
+from ..model.model import Data, Model
+from ..numerics.hamiltonian import Mover
+from ..numerics.mixing import convergence
+from ..numerics.posterior import Posterior, Priors, tightness
 from ..phases.adam import Adam
+from ..phases.base import AbstractPhase
 from ..phases.hamiltonian_draws import HamiltonianDraws
 from ..phases.hamiltonian_warm_up import WarmUp
 from ..phases.levenberg_marquardt import LevenbergMarquardt
-from ..posterior import Posterior, Priors, tightness
-from ..problem import Problem
+from ..posing.problem import Problem
 from ..schedules import constant, early, parse
+from ._requirements import require_choice, require_noise, require_paper, require_positive
+from .base import AbstractMethod, Answer, Outcome
 
 
 class Bayes(AbstractMethod):

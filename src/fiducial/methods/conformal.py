@@ -7,14 +7,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
-from ..group import Group
-from ..left_out import LeftOut
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_choice, require_positive
-from ..model import Data, Model
+from ..model.model import Data, Model
 from ..noise.gaussian import Gaussian
+from ..phases.base import AbstractPhase
 from ..phases.levenberg_marquardt import LevenbergMarquardt
-from ..phases.refits import Refits
-from ..problem import Problem
+from ..posing.groups import Group
+from ..posing.problem import Problem
+from ._left_out import LeftOut
+from ._refitting import refits
+from ._requirements import require_choice, require_positive
+from .base import AbstractMethod, Answer, Outcome
 
 _LEAST = 19
 """Measurements below which there is no interval at 95 %."""
@@ -104,7 +106,7 @@ class Conformal(AbstractMethod):
             ]
             return dataclasses.replace(model, groups=tuple(groups)), data
 
-        return LevenbergMarquardt(self.lm_steps), Refits(self._refits(model), change, errors=True)
+        return LevenbergMarquardt(self.lm_steps), refits(self._refits(model), change, errors=True)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         extra = outcome.extra["draw"]

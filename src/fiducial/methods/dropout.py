@@ -5,13 +5,15 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from ..dropout import require_mlp
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_choice, require_paper, require_positive
-from ..model import Data, Model
+from ..model.model import Data, Model
+from ..phases.base import AbstractPhase
 from ..phases.dropout_passes import DropoutPasses
-from ..phases.dropout_training import DropoutTraining, trajectory_answer
-from ..problem import Problem
+from ..phases.dropout_training import DropoutTraining
+from ..posing.problem import Problem
 from ..schedules import exponential, parse
+from ._requirements import require_choice, require_mlp, require_paper, require_positive
+from ._trajectory_answer import trajectory_answer
+from .base import AbstractMethod, Answer, Outcome
 
 
 class Dropout(AbstractMethod):

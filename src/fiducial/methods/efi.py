@@ -6,20 +6,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from ..chain_answer import chain_answer
-from ..energy import Terms
-from ..kernel import AbstractKernel
 from ..kernels import known
+from ..kernels.base import AbstractKernel
 from ..kernels.sgld import SGLD
-from ..linearisation import Linearisation, most_directions
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_choice, require_noise, require_paper, require_positive
-from ..model import Data, Model
-from ..networks import MLP
+from ..model.model import Data, Model
+from ..numerics.energy import Terms
+from ..numerics.linearisation import Linearisation, most_directions
+from ..numerics.weight_update import Descend, Track
+from ..phases.base import AbstractPhase
 from ..phases.fiducial_chain import FiducialChain
 from ..phases.levenberg_marquardt import LevenbergMarquardt
-from ..problem import Problem
+from ..posing.networks import MLP
+from ..posing.problem import Problem
 from ..schedules import early, parse
-from ..weight_update import Descend, Track
+from ._chain_answer import chain_answer
+from ._requirements import require_choice, require_noise, require_paper, require_positive
+from .base import AbstractMethod, Answer, Outcome
 
 _STIFFNESS, _STIFFNESS_OF_SIZES = 20.0, 200.0
 """How much more firmly an error is held by the data than by its own distribution; a size that is unknown needs more."""

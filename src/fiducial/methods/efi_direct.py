@@ -2,12 +2,14 @@
 
 from typing import ClassVar
 
-from ..direct_answer import direct_answer, direct_bytes
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_positive
-from ..model import Data, Model
+from ..model.model import Data, Model
+from ..phases.base import AbstractPhase
 from ..phases.direct_draws import BLOCK, DirectDraws
 from ..phases.levenberg_marquardt import LevenbergMarquardt
-from ..problem import Problem
+from ..posing.problem import Problem
+from ._direct_answer import direct_answer, direct_bytes
+from ._requirements import require_noise, require_positive
+from .base import AbstractMethod, Answer, Outcome
 
 
 class EFIDirect(AbstractMethod):

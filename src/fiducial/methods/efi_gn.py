@@ -5,13 +5,15 @@ from typing import ClassVar
 import jax
 import numpy as np
 
-from ..convergence import convergence
-from ..linearisation import most_directions
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_positive
-from ..model import Data, Model
+from ..model.model import Data, Model
+from ..numerics.linearisation import most_directions
+from ..numerics.mixing import convergence
+from ..phases.base import AbstractPhase
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..phases.manifold_walk import ManifoldWalk
-from ..problem import Problem
+from ..posing.problem import Problem
+from ._requirements import require_noise, require_positive
+from .base import AbstractMethod, Answer, Outcome
 
 
 class EFIGN(AbstractMethod):

@@ -4,13 +4,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, last_losses, require_noise, require_positive
-from ..model import Data, Model
+from ..model.model import Data, Model
+from ..phases.base import AbstractPhase
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..phases.member import Member
-from ..phases.refits import Refits, measured_anew
-from ..problem import Problem
+from ..phases.refits import measured_anew
+from ..posing.problem import Problem
 from ..status import Status
+from ._refitting import refits
+from ._requirements import require_noise, require_positive
+from .base import AbstractMethod, Answer, Outcome, last_losses
 
 
 class Ensemble(AbstractMethod):
@@ -50,7 +53,7 @@ class Ensemble(AbstractMethod):
         require_noise(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        return LevenbergMarquardt(self.lm_steps), Refits(self.draws, measured_anew) if self.perturb else Member()
+        return LevenbergMarquardt(self.lm_steps), refits(self.draws, measured_anew) if self.perturb else Member()
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         """Members of a start that failed are those of one that did not, and counted."""

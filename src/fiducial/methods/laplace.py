@@ -5,13 +5,15 @@ from typing import ClassVar
 import jax
 import numpy as np
 
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_noise, require_positive
-from ..model import Data, Model
+from ..model.model import Data, Model
+from ..numerics.posterior import Posterior, Priors, tightness
+from ..phases.base import AbstractPhase
 from ..phases.laplace_draws import BLOCK, LaplaceDraws
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..phases.posterior_mode import PosteriorMode
-from ..posterior import Posterior, Priors, tightness
-from ..problem import Problem
+from ..posing.problem import Problem
+from ._requirements import require_noise, require_positive
+from .base import AbstractMethod, Answer, Outcome
 
 _TIGHTNESS = 10.0
 """Errors of exact values, which cost nothing here however small they are, relative to those of the best data."""

@@ -5,12 +5,13 @@ from typing import ClassVar
 import jax.numpy as jnp
 import numpy as np
 
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, last_losses
-from ..model import Data, Model
+from ..model.model import Data, Model
 from ..phases.adam import Adam
+from ..phases.base import AbstractPhase
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..schedules import exponential
 from ..status import Status
+from .base import AbstractMethod, Answer, Outcome, last_losses
 
 
 class PINN(AbstractMethod):

@@ -4,11 +4,14 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from ..method import AbstractMethod, AbstractPhase, Answer, Outcome, require_choice, require_paper, require_positive
-from ..model import Data, Model
-from ..phases.dropout_training import DropoutTraining, trajectory_answer
-from ..problem import Problem
+from ..model.model import Data, Model
+from ..phases.base import AbstractPhase
+from ..phases.dropout_training import DropoutTraining
+from ..posing.problem import Problem
 from ..schedules import parse
+from ._requirements import require_choice, require_paper, require_positive
+from ._trajectory_answer import trajectory_answer
+from .base import AbstractMethod, Answer, Outcome
 
 
 class PaperPINN(AbstractMethod):

@@ -11,9 +11,9 @@ import jax.scipy.linalg as jsl
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..coordinates import Points
-from ..noise_model import AbstractNoise, NoiseParameters
-from ..unknowns import AbstractUnknown, Positive
+from ..posing.coordinates import Points
+from ..posing.unknowns import AbstractUnknown, Positive
+from .base import AbstractNoise, NoiseParameters
 
 _STEP = 1.2
 """Factor by which an unknown length is tried longer and shorter in each estimate."""

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..coordinates import Points
-from ..noise_model import AbstractNoise, NoiseParameters
-from ..unknowns import AbstractUnknown, Positive
+from ..posing.coordinates import Points
+from ..posing.unknowns import AbstractUnknown, Positive
+from .base import AbstractNoise, NoiseParameters
 
 
 class Gaussian(AbstractNoise):

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..method import AbstractPhase, Info
-from ..model import Data, Model
+from ..model.model import Data, Model
 from ..schedules import Schedule
+from .base import AbstractPhase, Info
 
 
 class AdamState(NamedTuple):

@@ -7,12 +7,11 @@ import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..compiling import Effort
-from ..flow import for_each, once
-from ..linearisation import Linearisation, collapse, linearise, normal_errors, probe
-from ..manifold import LARGEST_MISS, MOST_POINTS, Manifold, View, only, rows_of
-from ..method import AbstractPhase, Drawn, Info
-from ..model import Data, Model
+from ..device import Effort, for_each, once
+from ..model.model import Data, Model
+from ..numerics.linearisation import Linearisation, collapse, linearise, normal_errors, probe
+from ..numerics.nearby_solutions import LARGEST_MISS, MOST_POINTS, Manifold, View, only, rows_of
+from .base import AbstractPhase, Drawn, Info
 
 BLOCK = 50
 """Draws made at once."""

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..dropout import kept_units, per_unit
-from ..method import AbstractPhase, Drawn, Info
-from ..model import Data, Model
+from ..model.model import Data, Model
+from ..numerics.dropout import kept_units, per_unit
+from .base import AbstractPhase, Drawn, Info
 
 
 class PassState(NamedTuple):

@@ -8,11 +8,11 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..dropout import divergence, hidden, kept_units, per_unit, softly_kept_units
-from ..group import Group
-from ..method import AbstractPhase, Answer, Drawn, Info, Outcome
-from ..model import Data, Model
+from ..model.model import Data, Model
+from ..numerics.dropout import divergence, hidden, kept_units, per_unit, softly_kept_units
+from ..posing.groups import Group
 from ..schedules import Schedule
+from .base import AbstractPhase, Drawn, Info
 
 _FIRST_RATE = 0.1
 _SMALLEST_RATE = 1e-4
@@ -122,10 +122,3 @@ class DropoutTraining(AbstractPhase):
 
     def draw(self, state: TrainingState) -> Drawn | None:
         return Drawn(state.shown[None], {}) if self.trajectory else None
-
-
-def trajectory_answer(outcome: Outcome, burn_in: float) -> Answer:
-    """What was drawn along the way after a share of the steps, which the diagnosis does not take for intervals."""
-    draws, theta = outcome.draws[DropoutTraining.name], np.asarray(outcome.state.theta[:, 0], float)
-    late = round(burn_in * jax.tree.leaves(draws)[0].shape[2])
-    return Answer(theta, jax.tree.map(lambda v: v[:, :, late:], draws), {"trajectory": np.ones(len(theta))})

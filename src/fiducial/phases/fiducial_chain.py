@@ -8,16 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..convergence import convergence
-from ..energy import Energy, Terms
-from ..hyper_network import HyperNetwork, answer, encode, start
-from ..kernel import AbstractKernel
-from ..linearisation import Linearisation, collapse, linearise, probe
-from ..manifold import MOST_POINTS
-from ..method import AbstractPhase, Drawn, Info
-from ..model import Data, Model
-from ..tracking import Tracker, renew, tracker, turn
-from ..weight_update import AbstractUpdate, Now, lag_of, respond, scatter_slope
+from ..kernels.base import AbstractKernel
+from ..model.model import Data, Model
+from ..numerics.energy import Energy, Terms
+from ..numerics.hyper_network import HyperNetwork, answer, encode, start
+from ..numerics.linearisation import Linearisation, collapse, linearise, probe
+from ..numerics.mixing import convergence
+from ..numerics.nearby_solutions import MOST_POINTS
+from ..numerics.tracking import Tracker, renew, tracker, turn
+from ..numerics.weight_update import AbstractUpdate, Now, lag_of, respond, scatter_slope
+from .base import AbstractPhase, Drawn, Info
 
 
 class ChainState(NamedTuple):

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..hamiltonian import HamiltonianState, Mover
-from ..linearisation import probe
-from ..method import AbstractPhase, Drawn, Info
-from ..model import Data, Model
+from ..model.model import Data, Model
+from ..numerics.hamiltonian import HamiltonianState, Mover
+from ..numerics.linearisation import probe
+from .base import AbstractPhase, Drawn, Info
 
 
 class DrawState(NamedTuple):

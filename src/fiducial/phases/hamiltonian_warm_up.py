@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PRNGKeyArray
 
-from ..hamiltonian import HamiltonianState, Mover
-from ..method import AbstractPhase, Info
-from ..model import Data, Model
+from ..model.model import Data, Model
+from ..numerics.hamiltonian import HamiltonianState, Mover
 from ..schedules import Schedule
+from .base import AbstractPhase, Info
 
 _FIRST_STEP = 1e-2
 _TARGET = 0.8

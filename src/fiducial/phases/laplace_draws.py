@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..compiling import Effort
-from ..flat import ravel
-from ..method import AbstractPhase, Drawn, Info
-from ..model import Data, Model
-from ..posterior import Posterior
+from ..device import Effort
+from ..model.flat import ravel
+from ..model.model import Data, Model
+from ..numerics.posterior import Posterior
+from .base import AbstractPhase, Drawn, Info
 
 BLOCK = 50
 _NEWTON_STEPS = 10

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..compiling import Effort
-from ..least_squares import adapt_damping, curvature, ridge_step, stack_linearisation, stack_rows
-from ..method import AbstractPhase, Info
-from ..model import Data, Model
+from ..device import Effort
+from ..model.model import Data, Model
+from ..numerics.least_squares import adapt_damping, curvature, ridge_step, stack_linearisation, stack_rows
+from .base import AbstractPhase, Info
 
 _LARGEST_DAMPING = 1e6
 _SMALLEST_DAMPING = 1e-14

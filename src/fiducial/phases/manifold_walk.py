@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..linearisation import Linearisation, linearise, normal_errors, probe
-from ..manifold import LARGEST_MISS, MOST_POINTS, Manifold
-from ..method import AbstractPhase, Drawn, Info
-from ..model import Data, Model
+from ..model.model import Data, Model
+from ..numerics.linearisation import Linearisation, linearise, normal_errors, probe
+from ..numerics.nearby_solutions import LARGEST_MISS, MOST_POINTS, Manifold
+from .base import AbstractPhase, Drawn, Info
 
 _WANTED = 0.3
 """Share of moves to accept, about the best for a random walk in a few dimensions."""

@@ -4,8 +4,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..method import AbstractPhase, Drawn, Info
-from ..model import Data, Model
+from ..model.model import Data, Model
+from .base import AbstractPhase, Drawn, Info
 
 
 class MemberState(NamedTuple):

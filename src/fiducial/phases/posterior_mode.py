@@ -5,11 +5,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..compiling import Effort
-from ..least_squares import adapt_damping, curvature, ridge_step
-from ..method import AbstractPhase, Info
-from ..model import Data, Model
-from ..posterior import Posterior
+from ..device import Effort
+from ..model.model import Data, Model
+from ..numerics.least_squares import adapt_damping, curvature, ridge_step
+from ..numerics.posterior import Posterior
+from .base import AbstractPhase, Info
 
 _QUIET = 3
 """So many steps in a row without a decrease end the phase."""

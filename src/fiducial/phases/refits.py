@@ -7,15 +7,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from ..method import AbstractPhase, Drawn, Info
-from ..model import Data, Model
-from .levenberg_marquardt import LevenbergMarquardt
+from ..model.model import Data, Model
+from .base import AbstractPhase, Drawn, Info
 
 Change = Callable[[Model, Data, Float[Array, " p"], Array, PRNGKeyArray], tuple[Model, Data]]
 """Makes the model and data of a refit from those at hand, the fit, and the refit's number."""
-
-_MOST_STEPS = 200
-"""Steps of one refit, which starts at the fit."""
 
 
 class RefitState(NamedTuple):
@@ -28,16 +24,18 @@ class RefitState(NamedTuple):
 
 
 class Refits(AbstractPhase):
-    """Each step is a whole Levenberg-Marquardt fit that starts from the fit of the phase before.
+    """Each step is a whole fit by another phase, which starts from the fit of the phase before.
 
     Arguments:
         steps: number of refits.
         change: what is different in each.
+        inner: the phase that fits.
         errors: record the standardised errors of all observations by each refit, and its parameters.
     """
 
     steps: int
     change: Change
+    inner: AbstractPhase
     errors: bool = False
     name: ClassVar[str] = "draw"
     activity: ClassVar[str] = "refitting"
@@ -59,15 +57,15 @@ class Refits(AbstractPhase):
     def step(self, model: Model, data: Data, state: RefitState, progress: Array, *, key: PRNGKeyArray) -> tuple[RefitState, Info]:
         number = jnp.round(progress * self.steps).astype(int)
         other, seen = self.change(model, data, state.fit, number, jax.random.fold_in(key, 1))
-        inner = LevenbergMarquardt(_MOST_STEPS, starts=1)
+        inner = self.inner
 
         def more(carry: Any) -> Array:
             now, steps = carry
-            return (steps < _MOST_STEPS) & ~inner.done(now)
+            return (steps < inner.steps) & ~inner.done(now)
 
         def go(carry: Any) -> Any:
             now, steps = carry
-            new, _ = inner.step(other, seen, now, steps / _MOST_STEPS, key=jax.random.fold_in(key, steps + 2))
+            new, _ = inner.step(other, seen, now, steps / inner.steps, key=jax.random.fold_in(key, steps + 2))
             return new, steps + 1
 
         begun = inner.init(other, seen, state._replace(theta=state.fit), key=key)

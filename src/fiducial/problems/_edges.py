@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..coordinates import Box
+from ..posing.coordinates import Box
 
 
 def edges(box: Box, n: int, **sides: str) -> np.ndarray:

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..compiling import jit
+from ..device import jit
 
 _STABLE = 2.5
 """A step of Runge and Kutta's method of order four may be so long, times the fastest rate of decay (the limit is 2.78)."""

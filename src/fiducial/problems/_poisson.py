@@ -16,10 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from ..coordinates import Box
 from ..noise.gaussian import Gaussian
-from ..observed import Observed
-from ..operators import derivative
+from ..posing.coordinates import Box
+from ..posing.observations import Observed
+from ..posing.operators import derivative
 
 BETA = 0.01
 END = 0.7

@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from ..collocation import grid
-from ..coordinates import Box
-from ..data import scratch_assay
+from ..datasets import scratch_assay
+from ..noise.base import AbstractNoise
 from ..noise.correlated import Correlated
 from ..noise.gaussian import Gaussian
-from ..noise_model import AbstractNoise
-from ..observed import Observed
-from ..operators import derivative
-from ..problem import Output, Problem
-from ..unknowns import AbstractUnknown, Positive, Real
+from ..posing.collocation import grid
+from ..posing.coordinates import Box
+from ..posing.observations import Observed
+from ..posing.operators import derivative
+from ..posing.problem import Output, Problem
+from ..posing.unknowns import AbstractUnknown, Positive, Real
 from ._curve import ExactCurve
 from ._lines import Lines
 from ._paper import PAPER_EFI_REAL_DATA

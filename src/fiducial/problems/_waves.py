@@ -7,8 +7,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..networks import MLP, Activation, tanh
-from ..taylor import Coefficients, Index, compose
+from ..posing.networks import MLP, Activation, tanh
+from ..representations.taylor import Coefficients, Index, compose
 
 _REACH = 3.0
 """Inputs arrive scaled to [-3, 3]."""

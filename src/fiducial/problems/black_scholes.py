@@ -7,14 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtr
 
-from ..collocation import latin_hypercube
-from ..coordinates import Box
-from ..networks import MLP
 from ..noise.gaussian import Gaussian
-from ..observed import Observed
-from ..operators import derivative
-from ..problem import Output, Problem, Truth
-from ..unknowns import AbstractUnknown, Positive, Real
+from ..posing.collocation import latin_hypercube
+from ..posing.coordinates import Box
+from ..posing.networks import MLP
+from ..posing.observations import Observed
+from ..posing.operators import derivative
+from ..posing.problem import Output, Problem, Truth
+from ..posing.unknowns import AbstractUnknown, Positive, Real
 from ._option import ExactOption
 from ._paper import PAPER_EFI, paper_baselines
 

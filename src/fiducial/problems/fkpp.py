@@ -1,7 +1,7 @@
 """Scratch assays and the equation of Fisher, Kolmogorov, Petrovsky and Piskunov: real data of the paper."""
 
-from ..problem import Problem
-from ..unknowns import Positive
+from ..posing.problem import Problem
+from ..posing.unknowns import Positive
 from ._scratch import scratch_problem
 
 

@@ -6,13 +6,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..collocation import sobol
-from ..coordinates import Box
 from ..noise.gaussian import Gaussian
-from ..observed import Observed
-from ..operators import derivative
-from ..problem import Problem, Truth
-from ..unknowns import Positive
+from ..posing.collocation import sobol
+from ..posing.coordinates import Box
+from ..posing.observations import Observed
+from ..posing.operators import derivative
+from ..posing.problem import Problem, Truth
+from ..posing.unknowns import Positive
 from ._edges import edges
 
 

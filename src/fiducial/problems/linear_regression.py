@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..coordinates import Box
 from ..noise.gaussian import Gaussian
-from ..observed import Observed
-from ..problem import Problem, Truth
+from ..posing.coordinates import Box
+from ..posing.observations import Observed
+from ..posing.problem import Problem, Truth
 
 _TRUE = (0.3, -1.0, 0.5, 0.8, -0.6)
 

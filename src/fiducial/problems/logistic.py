@@ -5,12 +5,12 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..coordinates import Box
 from ..noise.gaussian import Gaussian
-from ..observed import Observed
-from ..operators import derivative
-from ..problem import Output, Problem, Truth
-from ..unknowns import Positive
+from ..posing.coordinates import Box
+from ..posing.observations import Observed
+from ..posing.operators import derivative
+from ..posing.problem import Output, Problem, Truth
+from ..posing.unknowns import Positive
 from ._curve import ExactCurve
 
 

@@ -5,13 +5,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..collocation import grid
-from ..coordinates import Box
 from ..noise.gaussian import Gaussian
-from ..observed import Observed
-from ..operators import derivative
-from ..problem import Output, Problem, Truth
-from ..unknowns import Positive
+from ..posing.collocation import grid
+from ..posing.coordinates import Box
+from ..posing.observations import Observed
+from ..posing.operators import derivative
+from ..posing.problem import Output, Problem, Truth
+from ..posing.unknowns import Positive
 
 _RATES = {"growth": 1.0, "harvest": 0.8, "death": 0.7}
 _HUNT = 0.8

@@ -5,14 +5,14 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..coordinates import Box
-from ..data import Table, v79_tumour
-from ..networks import MLP, softplus
+from ..datasets import Table, v79_tumour
 from ..noise.gaussian import Gaussian
-from ..observed import Observed
-from ..operators import derivative
-from ..problem import Output, Problem
-from ..unknowns import AbstractUnknown, Positive
+from ..posing.coordinates import Box
+from ..posing.networks import MLP, softplus
+from ..posing.observations import Observed
+from ..posing.operators import derivative
+from ..posing.problem import Output, Problem
+from ..posing.unknowns import AbstractUnknown, Positive
 from ._curve import ExactCurve
 from ._paper import PAPER_EFI_REAL_DATA
 

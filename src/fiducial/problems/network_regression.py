@@ -3,11 +3,11 @@
 import jax.numpy as jnp
 import numpy as np
 
-from ..coordinates import Box
-from ..networks import MLP
 from ..noise.gaussian import Gaussian
-from ..observed import Observed
-from ..problem import Problem, Truth
+from ..posing.coordinates import Box
+from ..posing.networks import MLP
+from ..posing.observations import Observed
+from ..posing.problem import Problem, Truth
 
 
 def network_regression(*, sd: float = 0.1, n: int = 40, data_seed: int = 0) -> Problem:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..problem import Problem, Truth
+from ..posing.problem import Problem, Truth
 from ._paper import PAPER_EFI, paper_baselines
 from ._poisson import DOMAIN, END, ExactAnswer, known_f, linear, measured_u, solution
 

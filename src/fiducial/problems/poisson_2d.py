@@ -7,13 +7,13 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..collocation import sobol
-from ..coordinates import Box
 from ..noise.gaussian import Gaussian
-from ..observed import Observed
-from ..operators import laplacian
-from ..problem import Output, Problem, Truth
-from ..unknowns import Real
+from ..posing.collocation import sobol
+from ..posing.coordinates import Box
+from ..posing.observations import Observed
+from ..posing.operators import laplacian
+from ..posing.problem import Output, Problem, Truth
+from ..posing.unknowns import Real
 from ._edges import edges
 
 

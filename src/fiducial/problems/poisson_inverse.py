@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..networks import MLP
-from ..problem import Problem, Truth
-from ..unknowns import Real
+from ..posing.networks import MLP
+from ..posing.problem import Problem, Truth
+from ..posing.unknowns import Real
 from ._paper import PAPER_EFI, paper_baselines
 from ._poisson import DOMAIN, END, ExactAnswer, known_f, measured_u, nonlinear, solution
 

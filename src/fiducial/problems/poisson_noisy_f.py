@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..problem import Problem, Truth
+from ..posing.problem import Problem, Truth
 from ._paper import PAPER_EFI, paper_baselines
 from ._poisson import DOMAIN, END, ExactAnswer, linear, measured_f, measured_u, solution
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from ..problem import Problem
-from ..unknowns import AbstractUnknown, Positive, Real
+from ..posing.problem import Problem
+from ..posing.unknowns import AbstractUnknown, Positive, Real
 from ._scratch import CAPACITY, scratch_problem
 
 

@@ -5,14 +5,14 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..collocation import sobol
-from ..coordinates import Box
-from ..networks import MLP
 from ..noise.gaussian import Gaussian
-from ..observed import Observed
-from ..operators import derivative, laplacian
-from ..problem import Output, Problem, Truth
-from ..unknowns import Positive
+from ..posing.collocation import sobol
+from ..posing.coordinates import Box
+from ..posing.networks import MLP
+from ..posing.observations import Observed
+from ..posing.operators import derivative, laplacian
+from ..posing.problem import Output, Problem, Truth
+from ..posing.unknowns import Positive
 from ._edges import edges
 
 _SIDE, _END = np.pi, 1.0

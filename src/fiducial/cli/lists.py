@@ -1,0 +1,25 @@
+"""``fiducial problems`` and ``fiducial methods``."""
+
+import inspect
+
+import typer
+
+from .. import catalogue
+from .app import app
+
+
+@app.command()
+def problems() -> None:
+    """List the ready problems with their options."""
+    for name, make in catalogue.problems().items():
+        options = ", ".join(f"{p.name}={p.default}" for p in inspect.signature(make).parameters.values())
+        typer.echo(f"{name}\n    {(inspect.getdoc(make) or '').splitlines()[0]}\n    options: {options}")
+
+
+@app.command()
+def methods() -> None:
+    """List the methods with their settings."""
+    default = catalogue.default_method().name
+    for name, cls in catalogue.methods().items():
+        settings = ", ".join(f"{p.name}={p.default}" for p in inspect.signature(cls).parameters.values())
+        typer.echo(f"{name}{' (default)' if name == default else ''}\n    {cls.summary}\n    settings: {settings}")

@@ -1,0 +1,36 @@
+"""Settings on the command line: ``--set key=value``."""
+
+import json
+from typing import Any
+
+
+def split_settings(pairs: list[str], methods: list[str]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Options of the problem, and settings of each method: ``method.key=value`` for all, or ``NAME.key=value``."""
+    options: dict[str, Any] = {}
+    settings: dict[str, dict[str, Any]] = {name: {} for name in methods}
+    for pair in pairs:
+        key, text = key_and_value(pair, "--set")
+        owner, dot, setting = key.partition(".")
+        if not dot:
+            options[key] = parse_value(text)
+        elif owner == "method" or owner in settings:
+            for name in methods if owner == "method" else [owner]:
+                settings[name][setting] = parse_value(text)
+        else:
+            raise ValueError(f"--set {pair}: '{owner}' is not a method of this run; write method.{setting}=... or {methods[0]}.{setting}=...")
+    return options, settings
+
+
+def key_and_value(text: str, option: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (equals and key):
+        raise ValueError(f"{option} {text}: write key=value, such as sd=0.1")
+    return key, value
+
+
+def parse_value(text: str) -> Any:
+    """A number, true, false or none, in JSON's spelling or Python's; a word otherwise."""
+    try:
+        return json.loads({"none": "null"}.get(text.lower(), text.lower() if text.lower() in ("true", "false") else text))
+    except ValueError:
+        return text

@@ -1,0 +1,54 @@
+"""Everything that a method, phase, kernel, noise model or problem of your own imports."""
+
+from .device import Effort
+from .kernels.base import AbstractKernel
+from .methods._requirements import require_choice, require_mlp, require_noise, require_positive
+from .methods.base import AbstractMethod, Answer, Outcome
+from .model.binding import bind
+from .model.model import Data, Model
+from .noise.base import AbstractNoise, NoiseParameters
+from .phases.adam import Adam
+from .phases.base import AbstractPhase, Drawn, Info, Keep, keep_all
+from .phases.direct_draws import DirectDraws
+from .phases.levenberg_marquardt import LevenbergMarquardt
+from .phases.refits import Refits
+from .posing.coordinates import Points
+from .posing.fields import Field
+from .posing.groups import Group
+from .posing.networks import NetworkRecipe
+from .posing.problem import Problem
+from .posing.unknowns import AbstractUnknown
+from .schedules import Schedule
+
+__all__ = [
+    "AbstractKernel",
+    "AbstractMethod",
+    "AbstractNoise",
+    "AbstractPhase",
+    "AbstractUnknown",
+    "Adam",
+    "Answer",
+    "Data",
+    "DirectDraws",
+    "Drawn",
+    "Effort",
+    "Field",
+    "Group",
+    "Info",
+    "Keep",
+    "LevenbergMarquardt",
+    "Model",
+    "NetworkRecipe",
+    "NoiseParameters",
+    "Outcome",
+    "Points",
+    "Problem",
+    "Refits",
+    "Schedule",
+    "bind",
+    "keep_all",
+    "require_choice",
+    "require_mlp",
+    "require_noise",
+    "require_positive",
+]
