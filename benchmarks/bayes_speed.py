@@ -2,8 +2,8 @@
 
     python benchmarks/bayes_speed.py [data sets] [moves]
 
-The problem is the paper's first, with its settings: 6 leapfrog steps, float32, 200 points of the equation.
-"""
+The problem is the paper's first, with its settings: 6 leapfrog steps, float32, 200
+points of the equation."""
 
 import platform
 import sys
@@ -27,7 +27,10 @@ def main() -> None:
         runner.run(data, seed=0)
         seconds = runner.run(data, seed=1).seconds["run"]
     print(f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}")
-    print(f"{sets} data sets, {moves} moves: {1000 * seconds / moves:.3f} ms a move (the paper: 13.3 ms for one data set)")
+    print(
+        f"{sets} data sets, {moves} moves: {1000 * seconds / moves:.3f} ms a move (the paper: 13.3"
+        " ms for one data set)"
+    )
 
 
 if __name__ == "__main__":

@@ -2,11 +2,11 @@
 
     python benchmarks/efi_exact.py [data sets] [row ...]
 
-The seed of row i is 500 + i, fixed here. For the solution: mean width over the exact one, and the standard
-deviation at each of 101 points, averaged over the data sets, over the exact one: the smallest and the largest of
-these ratios. For the regression also the same for each coefficient. For an unknown noise size: how far the ends of its interval
-are off the exact (chi-square) ones, in units of the exact ends.
-"""
+The seed of row i is 500 + i, fixed here. For the solution: mean width over the exact
+one, and the standard deviation at each of 101 points, averaged over the data sets, over
+the exact one: the smallest and the largest of these ratios. For the regression also the
+same for each coefficient. For an unknown noise size: how far the ends of its interval
+are off the exact (chi-square) ones, in units of the exact ends."""
 
 import platform
 import sys
@@ -21,18 +21,28 @@ from fiducial.model.binding import bind
 from fiducial.running.driver import Runner
 
 ROWS = [("linear-regression", {}), ("linear-regression", {"told": False})]
-ROWS += [("poisson", {"sd": sd, "replicates": m}) for m in (10, 40) for sd in (0.01, 0.025, 0.05, 0.1)]
-ROWS += [("poisson-unknown-sd", {"sd": sd, "replicates": m}) for m in (10, 40) for sd in (0.01, 0.025, 0.05, 0.1)]
+ROWS += [
+    ("poisson", {"sd": sd, "replicates": m}) for m in (10, 40) for sd in (0.01, 0.025, 0.05, 0.1)
+]
+ROWS += [
+    ("poisson-unknown-sd", {"sd": sd, "replicates": m})
+    for m in (10, 40)
+    for sd in (0.01, 0.025, 0.05, 0.1)
+]
 
 
 def coefficients(name: str, options: dict, sets: int, seed: int) -> str:
-    """Standard deviations of the regression's coefficients over the exact ones, averaged over data sets."""
+    """Standard deviations of the regression's coefficients over the exact ones,
+    averaged over data sets.
+    """
     problem, method = fd.problem(name, **options), fd.EFI()
     data = fd.simulate(problem, sets, seed=seed)
     with jax.enable_x64(True):
         model = bind(problem)
         outcome = Runner(model, method).run(data, seed=seed).outcome
-        draws = method.collect(model, data, outcome).draws["theta"][..., :5] * model.ansatz.output[1][0]
+        draws = (
+            method.collect(model, data, outcome).draws["theta"][..., :5] * model.ansatz.output[1][0]
+        )
     x = problem.groups[0].points.array[:, 0]
     rows = (2 * x[:, None] - 1) ** np.arange(5)
     exact = np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)))
@@ -48,12 +58,24 @@ def coefficients(name: str, options: dict, sets: int, seed: int) -> str:
 
 def main() -> None:
     sets = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    print(f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}; {sets} data sets, {fd.EFI()!r}")
-    print("| problem | options | width / exact | sd / exact, least and most | coefficients | sd: lower, upper off | failed | s |")
+    print(
+        f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__};"
+        f" {sets} data sets, {fd.EFI()!r}"
+    )
+    print(
+        "| problem | options | width / exact | sd / exact, least and most | coefficients | sd:"
+        " lower, upper off | failed | s |"
+    )
     print("|---|---|---|---|---|---|---|---|", flush=True)
     for i in [int(a) for a in sys.argv[2:]] or range(len(ROWS)):
         name, options = ROWS[i]
-        found = fd.study(lambda name=name, options=options: fd.problem(name, **options), [fd.EFI()], replicates=sets, seed=500 + i, progress=False)
+        found = fd.study(
+            lambda name=name, options=options: fd.problem(name, **options),
+            [fd.EFI()],
+            replicates=sets,
+            seed=500 + i,
+            progress=False,
+        )
         cell = found.cells[0]
         a, problem = cell.arrays, cell.problem
         exact = a["u.exact_upper"] - a["u.exact_lower"]
@@ -62,13 +84,16 @@ def main() -> None:
         if "sd_u.exact_lower" in a:
             free = problem.groups[0].y.size - (5 if name == "linear-regression" else 2)
             spread = 2 * stats.t.ppf(0.975, free) / stats.t.std(free)
-            sizes = ", ".join(f"{np.mean(a[f'sd_u.{side}'] / a[f'sd_u.exact_{side}']) - 1:+.3f}" for side in ("lower", "upper"))
+            sizes = ", ".join(
+                f"{np.mean(a[f'sd_u.{side}'] / a[f'sd_u.exact_{side}']) - 1:+.3f}"
+                for side in ("lower", "upper")
+            )
         ratio = np.mean(a["u.sd"], axis=0) / np.mean(exact / spread, axis=0)
         own = coefficients(name, options, sets, 500 + i) if name == "linear-regression" else ""
         text = ", ".join(f"{k}={v}" for k, v in options.items())
         print(
-            f"| {name} | {text} | {width:.4f} | {ratio.min():.3f}, {ratio.max():.3f} | {own} | {sizes} | {found.rows[0]['failed']} "
-            f"| {cell.seconds['run']:.1f} |",
+            f"| {name} | {text} | {width:.4f} | {ratio.min():.3f}, {ratio.max():.3f} | {own} |"
+            f" {sizes} | {found.rows[0]['failed']} | {cell.seconds['run']:.1f} |",
             flush=True,
         )
 

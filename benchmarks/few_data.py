@@ -1,11 +1,12 @@
-"""How often fiducial intervals cover when data are few: u' = -k u, eight values with errors of unknown size, u(0) unknown.
+"""How often fiducial intervals cover when data are few: u' = -k u, eight values with
+errors of unknown size, u(0) unknown.
 
-    python benchmarks/few_data.py         # 4,000 data sets by quadrature, the first 40 of them by efi-direct, too
-    python benchmarks/few_data.py 400 20  # so many
+    python benchmarks/few_data.py         # 4,000 data sets by quadrature, the first 40
+    of them by efi-direct, too python benchmarks/few_data.py 400 20  # so many
 
-The solution is A exp(-k t), so the fiducial distribution of k follows from two integrals. What it misses of 95 % is the method's, what `efi-direct`
-differs from it is ours.
-"""
+The solution is A exp(-k t), so the fiducial distribution of k follows from two
+integrals. What it misses of 95 % is the method's, what `efi-direct` differs from it is
+ours."""
 
 import platform
 import sys
@@ -27,12 +28,18 @@ def posed() -> fd.Problem:
         domain=fd.Box(t=(0, 3)),
         unknowns={"k": fd.Positive(guess=1.0)},
         observations=[fd.Observed("u", x=TIMES, y=np.zeros(TIMES.size), noise=fd.Gaussian())],
-        truth=fd.Truth(outputs={"u": lambda t: 2 * jnp.exp(-TRUE_K * t)}, unknowns={"k": TRUE_K}, noise={"u": {"sd": SD}}),
+        truth=fd.Truth(
+            outputs={"u": lambda t: 2 * jnp.exp(-TRUE_K * t)},
+            unknowns={"k": TRUE_K},
+            noise={"u": {"sd": SD}},
+        ),
     )
 
 
 def exact(y: np.ndarray) -> np.ndarray:
-    """The 95 % interval of k: likelihood times the volume that derivatives and residual span, the size integrated out."""
+    """The 95 % interval of k: likelihood times the volume that derivatives and
+    residual span, the size integrated out.
+    """
     mean = HEIGHTS[:, None] * np.exp(-RATES[:, None, None] * TIMES)
     off = y - mean
     columns = np.stack([mean / HEIGHTS[:, None], -TIMES * mean, off])
@@ -45,22 +52,40 @@ def exact(y: np.ndarray) -> np.ndarray:
 
 def covered(limits: np.ndarray) -> str:
     share = np.mean((limits[:, 0] <= TRUE_K) & (limits[:, 1] >= TRUE_K))
-    return f"{share:.3f} +- {np.sqrt(share * (1 - share) / len(limits)):.3f}, mean width {np.mean(np.ptp(limits, axis=1)):.4f}"
+    return (
+        f"{share:.3f} +- {np.sqrt(share * (1 - share) / len(limits)):.3f}, mean width"
+        f" {np.mean(np.ptp(limits, axis=1)):.4f}"
+    )
 
 
 def main() -> None:
-    sets, ours = (int(sys.argv[i]) if len(sys.argv) > i else default for i, default in ((1, 4000), (2, 40)))
+    sets, ours = (
+        int(sys.argv[i]) if len(sys.argv) > i else default for i, default in ((1, 4000), (2, 40))
+    )
     print(f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}")
     data = fd.simulate(posed(), sets, seed=0)["u"]
     limits = np.array([exact(y) for y in data])
     print(f"exact fiducial intervals of k, {sets} data sets: {covered(limits)}")
     with tempfile.TemporaryDirectory() as folder:
         jax.config.update("jax_compilation_cache_dir", folder)  # all fits are the same program
-        fits = (fd.fit(posed().with_data({"u": y}), fd.EFIDirect(), seed=0, progress=False, elsewhere=False) for y in data[:ours])
-        drawn = np.array([f.parameters().loc["k", ["lower", "upper"]].to_numpy(float) for f in fits])
+        fits = (
+            fd.fit(
+                posed().with_data({"u": y}), fd.EFIDirect(), seed=0, progress=False, elsewhere=False
+            )
+            for y in data[:ours]
+        )
+        drawn = np.array(
+            [f.parameters().loc["k", ["lower", "upper"]].to_numpy(float) for f in fits]
+        )
     off = (drawn - limits[:ours]) / np.ptp(limits[:ours], axis=1, keepdims=True)
-    print(f"efi-direct, {ours} of them: {covered(drawn)}; the exact ones of these: {covered(limits[:ours])}")
-    print(f"its limits are off by {100 * np.abs(off).mean():.1f} % of the exact width on average, {100 * np.abs(off).max():.1f} % at most")
+    print(
+        f"efi-direct, {ours} of them: {covered(drawn)}; the exact ones of these:"
+        f" {covered(limits[:ours])}"
+    )
+    print(
+        f"its limits are off by {100 * np.abs(off).mean():.1f} % of the exact width on average,"
+        f" {100 * np.abs(off).max():.1f} % at most"
+    )
 
 
 if __name__ == "__main__":

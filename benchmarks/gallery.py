@@ -1,4 +1,5 @@
-"""Runs every ready problem with the default method, and writes docs/gallery.md with a table and a picture of each.
+"""Runs every ready problem with the default method, and writes docs/gallery.md with a
+table and a picture of each.
 
     python benchmarks/gallery.py [name ...]
 
@@ -27,7 +28,10 @@ NOTE = (
 def intervals(result: fd.Result) -> str:
     """The first few unknowns with their intervals."""
     table = result.parameters()
-    rows = [f"{name} {row['estimate']:.4g} [{row['lower']:.4g}, {row['upper']:.4g}]" for name, row in table.head(4).iterrows()]
+    rows = [
+        f"{name} {row['estimate']:.4g} [{row['lower']:.4g}, {row['upper']:.4g}]"
+        for name, row in table.head(4).iterrows()
+    ]
     return "; ".join(rows) + (f"; and {len(table) - 4} more" if len(table) > 4 else "")
 
 
@@ -41,11 +45,18 @@ def run(name: str) -> tuple[str, str]:
     picture = KEPT / f"{name}.png"
     result.plot().savefig(picture, dpi=70)
     seconds = result.seconds
-    row = f"| [{name}](#{name}) | {result.method} | {diagnosis.verdict} | {seconds['run']:.0f} | {seconds['compile']:.0f} | {intervals(result)} |"
+    row = (
+        f"| [{name}](#{name}) | {result.method} | {diagnosis.verdict} | {seconds['run']:.0f} |"
+        f" {seconds['compile']:.0f} | {intervals(result)} |"
+    )
     print(row, f"({time.perf_counter() - begun:.0f} s in all)", flush=True)
     what = (catalogue.problems()[name].__doc__ or "").split("\n\n")[0]
     reasons = "".join(f"\n- {reason}" for reason in diagnosis.reasons)
-    section = f"## {name}\n\n{what}\n\nVerdict: {diagnosis.verdict}.{chr(10) if reasons else ''}{reasons}\n\n![{name}](images/gallery/{name}.png)\n"
+    section = (
+        f"## {name}\n\n{what}\n\nVerdict:"
+        f" {diagnosis.verdict}.{chr(10) if reasons else ''}{reasons}\n\n"
+        f"![{name}](images/gallery/{name}.png)\n"
+    )
     return row, section
 
 
@@ -54,12 +65,34 @@ def main() -> None:
     for name in names:
         row, section = run(name)
         (KEPT / f"{name}.json").write_text(json.dumps({"row": row, "section": section}, indent=1))
-    kept = [json.loads((KEPT / f"{name}.json").read_text()) for name in sorted(catalogue.problems()) if (KEPT / f"{name}.json").exists()]
+    kept = [
+        json.loads((KEPT / f"{name}.json").read_text())
+        for name in sorted(catalogue.problems())
+        if (KEPT / f"{name}.json").exists()
+    ]
     machine = f"{jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}"
-    head = ["| problem | method | verdict | seconds to run | to compile | estimates and 95 % intervals |", "|---|---|---|---|---|---|"]
-    missing = [name for name in sorted(catalogue.problems()) if not (KEPT / f"{name}.json").exists()]
+    head = [
+        (
+            "| problem | method | verdict | seconds to run | to compile | estimates and 95 %"
+            " intervals |"
+        ),
+        "|---|---|---|---|---|---|",
+    ]
+    missing = [
+        name for name in sorted(catalogue.problems()) if not (KEPT / f"{name}.json").exists()
+    ]
     note = f" Not run yet: {', '.join(missing)}." if missing else ""
-    text = ["# Gallery", "", NOTE + note, f"Machine: {machine}.", "", *head, *(one["row"] for one in kept), "", *(one["section"] for one in kept)]
+    text = [
+        "# Gallery",
+        "",
+        NOTE + note,
+        f"Machine: {machine}.",
+        "",
+        *head,
+        *(one["row"] for one in kept),
+        "",
+        *(one["section"] for one in kept),
+    ]
     (DOCS / "gallery.md").write_text("\n".join(text))
 
 

@@ -1,9 +1,10 @@
-"""Every method on one data set of a ready problem: seconds, width against the exact one, verdict.
+"""Every method on one data set of a ready problem: seconds, width against the exact
+one, verdict.
 
     python benchmarks/methods.py [problem] [method ...]
 
-The ratio is that of the widths of the 95 % bands at each of 29 points over the domain: mean, smallest and largest.
-"""
+The ratio is that of the widths of the 95 % bands at each of 29 points over the domain:
+mean, smallest and largest."""
 
 import platform
 import sys
@@ -12,8 +13,21 @@ import jax
 
 import fiducial as fd
 
-SETTINGS = {"dropout": [{"rate": 0.005}, {"rate": 0.01}, {"rate": 0.05}], "ensemble": [{}, {"perturb": False, "chains": 20}]}
-METHODS = ("efi-direct", "efi", "efi-linear", "efi-gn", "ensemble", "laplace", "bayes", "dropout", "concrete-dropout")
+SETTINGS = {
+    "dropout": [{"rate": 0.005}, {"rate": 0.01}, {"rate": 0.05}],
+    "ensemble": [{}, {"perturb": False, "chains": 20}],
+}
+METHODS = (
+    "efi-direct",
+    "efi",
+    "efi-linear",
+    "efi-gn",
+    "ensemble",
+    "laplace",
+    "bayes",
+    "dropout",
+    "concrete-dropout",
+)
 
 
 def line(problem: fd.Problem, name: str, settings: dict) -> str:
@@ -28,12 +42,18 @@ def line(problem: fd.Problem, name: str, settings: dict) -> str:
     label = f"`{name}`" + "".join(f" {k}={v}" for k, v in settings.items())
     seconds = result.seconds
     numbers = f"{ratio.mean():.2f} ({ratio.min():.2f}-{ratio.max():.2f})"
-    return f"| {label} | {seconds['compile']:.0f} | {seconds['run']:.0f} | {numbers} | {result.diagnose().verdict} |"
+    return (
+        f"| {label} | {seconds['compile']:.0f} | {seconds['run']:.0f} | {numbers} |"
+        f" {result.diagnose().verdict} |"
+    )
 
 
 def main() -> None:
     problem = fd.problem(sys.argv[1] if len(sys.argv) > 1 else "poisson")
-    print(f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}; problem {problem.name}, seed 0")
+    print(
+        f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__};"
+        f" problem {problem.name}, seed 0"
+    )
     print("| method | s to compile | s to run | width / exact, mean (range) | verdict |")
     print("|---|---|---|---|---|", flush=True)
     for name in sys.argv[2:] or METHODS:

@@ -1,10 +1,11 @@
-"""NIST's certified regressions posed as ODEs with unknown noise size, against the exact fiducial limits.
+"""NIST's certified regressions posed as ODEs with unknown noise size, against the exact
+fiducial limits.
 
     python benchmarks/nist.py [draws] [method] [case ...]
 
-The exact limits come from the algebraic models, by importance sampling (``fiducial.problems._curve``).
-Prints each limit, the exact one, and their difference in units of the exact interval's width.
-"""
+The exact limits come from the algebraic models, by importance sampling
+(``fiducial.problems._curve``). Prints each limit, the exact one, and their difference
+in units of the exact interval's width."""
 
 import platform
 import sys
@@ -15,10 +16,9 @@ import numpy as np
 import fiducial as fd
 from fiducial.problems._curve import ExactCurve
 
-MISRA1A = ([77.6, 114.9, 141.1, 190.8, 239.9, 289.0, 332.8, 378.4, 434.8, 477.3, 536.8, 593.1, 689.1, 760.0],
-           [10.07, 14.73, 17.94, 23.93, 29.61, 35.18, 40.02, 44.82, 50.76, 55.05, 61.01, 66.40, 75.47, 81.78])  # fmt: skip
-RAT42 = ([9, 14, 21, 28, 42, 57, 63, 70, 79], [8.93, 10.8, 18.59, 22.33, 39.35, 56.11, 61.73, 64.62, 67.08])
-BOXBOD = ([1, 2, 3, 5, 7, 10], [109, 149, 149, 191, 213, 224])
+MISRA1A, RAT42, BOXBOD = (
+    tuple(fd.datasets.nist(name).values()) for name in ("misra1a", "rat42", "boxbod")
+)
 
 
 def saturation(y, x, p):
@@ -32,35 +32,61 @@ def logistic(y, x, p):
 def pose(equation, data, unknowns, start=()):
     x, y = np.array(data, float)
     observed = [fd.Observed("y", x, y, fd.Gaussian()), *start]
-    return fd.Problem(equation=equation, domain=fd.Box(x=(0, 1.05 * x[-1])), unknowns=unknowns, outputs=("y",), observations=observed)
+    return fd.Problem(
+        equation=equation,
+        domain=fd.Box(x=(0, 1.05 * x[-1])),
+        unknowns=unknowns,
+        outputs=("y",),
+        observations=observed,
+    )
 
 
 def zero():
     return fd.Observed("y", x=0.0, y=0.0)
 
 
-# name: problem with NIST's first starting values, algebraic model, data, where its search starts, names of its leading parameters
+# name: problem with NIST's first starting values, algebraic model, data, where its
+# search starts, names of its leading parameters
 CASES = {
     "misra1a": (
-        lambda: pose(saturation, MISRA1A, {"b1": fd.Positive(500.0), "b2": fd.Positive(1e-4)}, [zero()]),
-        lambda x, b: b[0] * (1 - np.exp(-b[1] * x)), MISRA1A, (250.0, 5e-4), ("b1", "b2"),
+        lambda: pose(
+            saturation, MISRA1A, {"b1": fd.Positive(500.0), "b2": fd.Positive(1e-4)}, [zero()]
+        ),
+        lambda x, b: b[0] * (1 - np.exp(-b[1] * x)),
+        MISRA1A,
+        (250.0, 5e-4),
+        ("b1", "b2"),
     ),
     "rat42": (
         lambda: pose(logistic, RAT42, {"b1": fd.Positive(100.0), "b3": fd.Positive(0.1)}),
-        lambda x, b: b[0] / (1 + np.exp(b[2] - b[1] * x)), RAT42, (75.0, 0.07, 2.5), ("b1", "b3"),
+        lambda x, b: b[0] / (1 + np.exp(b[2] - b[1] * x)),
+        RAT42,
+        (75.0, 0.07, 2.5),
+        ("b1", "b3"),
     ),
     "boxbod": (
-        lambda: pose(saturation, BOXBOD, {"b1": fd.Positive(100.0), "b2": fd.Positive(0.75)}, [zero()]),
-        lambda x, b: b[0] * (1 - np.exp(-b[1] * x)), BOXBOD, (200.0, 0.5), ("b1", "b2"),
+        lambda: pose(
+            saturation, BOXBOD, {"b1": fd.Positive(100.0), "b2": fd.Positive(0.75)}, [zero()]
+        ),
+        lambda x, b: b[0] * (1 - np.exp(-b[1] * x)),
+        BOXBOD,
+        (200.0, 0.5),
+        ("b1", "b2"),
     ),
-}  # fmt: skip
+}
 
 
 def main() -> None:
     draws = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     method = fd.method(sys.argv[2] if len(sys.argv) > 2 else "efi-direct", draws=draws)
-    print(f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}; {method!r}")
-    print("| case | unknown | estimate | lower | upper | exact lower | exact upper | off / width | failed | effective | verdict | s |")
+    print(
+        f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__};"
+        f" {method!r}"
+    )
+    print(
+        "| case | unknown | estimate | lower | upper | exact lower | exact upper | off / width |"
+        " failed | effective | verdict | s |"
+    )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|", flush=True)
     for name in sys.argv[3:] or CASES:
         make, f, data, start, names = CASES[name]
@@ -73,9 +99,10 @@ def main() -> None:
             row = result.parameters().loc[unknown]
             off = (row["lower"] - lower) / (upper - lower), (row["upper"] - upper) / (upper - lower)
             print(
-                f"| {name} | {unknown} | {row['estimate']:.6g} | {row['lower']:.5g} | {row['upper']:.5g} | {lower:.5g} | {upper:.5g} "
-                f"| {off[0]:+.3f}, {off[1]:+.3f} | {facts.get('failed draws', 0):.4f} | {facts['effective draws']:.0f} | {verdict} "
-                f"| {result.seconds['run']:.0f} |",
+                f"| {name} | {unknown} | {row['estimate']:.6g} | {row['lower']:.5g} |"
+                f" {row['upper']:.5g} | {lower:.5g} | {upper:.5g} | {off[0]:+.3f}, {off[1]:+.3f} |"
+                f" {facts.get('failed draws', 0):.4f} | {facts['effective draws']:.0f} | {verdict}"
+                f" | {result.seconds['run']:.0f} |",
                 flush=True,
             )
 

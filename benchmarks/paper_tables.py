@@ -1,14 +1,16 @@
 """The paper's comparisons with other methods, run anew, beside its numbers.
 
-    python benchmarks/paper_tables.py TABLE [--rows TEXT] [--share PART] [--replicates N] [--folder FOLDER]
+    python benchmarks/paper_tables.py TABLE [--rows TEXT] [--share PART] [--replicates
+    N] [--folder FOLDER]
 
-TABLE is one of poisson, noise-0.01, noise-0.025, noise-0.1, noisy-f, nonlinear, nonlinear-even, inverse, black-scholes.
-Each row is a study in a folder of its own, so a run that was stopped goes on where it was. ``--share 0.2``
-takes a fifth of the paper's iterations, ``--rows bayes`` only rows whose name contains the text.
+TABLE is one of poisson, noise-0.01, noise-0.025, noise-0.1, noisy-f, nonlinear,
+nonlinear-even, inverse, black-scholes. Each row is a study in a folder of its own, so a
+run that was stopped goes on where it was. ``--share 0.2`` takes a fifth of the paper's
+iterations, ``--rows bayes`` only rows whose name contains the text.
 
-A run is unstable if it ends so far off that the root mean squared error of its solution is over a tenth of the true
-one's range. The paper leaves such runs out in some tables; here they are counted, and a second line is without them.
-"""
+A run is unstable if it ends so far off that the root mean squared error of its solution
+is over a tenth of the true one's range. The paper leaves such runs out in some tables;
+here they are counted, and a second line is without them."""
 
 import argparse
 import json
@@ -24,7 +26,8 @@ from fiducial.posing.networks import softplus
 from fiducial.studies.coverage import Cell
 from fiducial.studies.table import COLUMNS, row
 
-# name of a row -> method, then the paper's MSE, coverage and width, each with its standard error
+# name of a row -> method, then the paper's MSE, coverage and width, each with its
+# standard error
 Row = tuple[fd.AbstractMethod, tuple[float, ...]]
 
 
@@ -46,6 +49,14 @@ NONLINEAR: dict[str, Row] = {
     "bayes": (bayes("exp_0.2_0.05"), (0.000376, 0.000033, 0.9938, 0.002618, 0.104673, 0.000394)),
 }
 
+BLACK_SCHOLES = {
+    "unknown": None,
+    "edge": "free",
+    "expiry": "observed",
+    "n_edge": 50,
+    "n_f": 800,
+}
+
 TABLES: dict[str, tuple[str, dict[str, Any], dict[str, Row]]] = {
     "poisson": ("poisson", {}, {
         "pinn": (PINN, (0.000121, 0.000012, 0.0757, 0.011795, 0.002139, 0.000024)),
@@ -64,7 +75,7 @@ TABLES: dict[str, tuple[str, dict[str, Any], dict[str, Row]]] = {
         "dropout 5 %": (dropout(0.05), (0.00908, 0.001516, 0.9639, 0.011218, 0.593541, 0.025812)),
         "bayes 0.05": (bayes(0.05), (0.000181, 0.000025, 0.9984, 0.0004, 0.254861, 0.001554)),
         "bayes 0.005": (bayes(SMALL), (0.000007, 0.000001, 0.9915, 0.00322, 0.028386, 0.000201)),
-        "bayes 0.0005": (bayes(SMALLER), (0.000007, 0.000001, 0.9544, 0.013751, 0.010437, 0.000046)),
+        "bayes 0.0005": (bayes(SMALLER), (7e-6, 1e-6, 0.9544, 0.013751, 0.010437, 0.000046)),
     }),
     "noise-0.025": ("poisson", {"sd": 0.025}, {
         "pinn": (PINN, (0.000046, 0.000006, 0.1529, 0.019175, 0.00211, 0.000025)),
@@ -77,12 +88,12 @@ TABLES: dict[str, tuple[str, dict[str, Any], dict[str, Row]]] = {
     }),
     "noise-0.1": ("poisson", {"sd": 0.1}, {
         "pinn": (PINN, (0.000581, 0.000066, 0.032, 0.006518, 0.002088, 0.000024)),
-        "dropout 0.5 %": (dropout(0.005), (0.000935, 0.000106, 0.9905, 0.002706, 0.196226, 0.003748)),
+        "dropout 0.5 %": (dropout(0.005), (9.35e-4, 1.06e-4, 0.9905, 0.002706, 0.196226, 0.003748)),
         "dropout 1 %": (dropout(0.01), (0.001413, 0.000175, 0.9976, 0.001929, 0.274188, 0.007653)),
         "dropout 5 %": (dropout(0.05), (0.00684, 0.001027, 0.9955, 0.002439, 0.658607, 0.03177)),
         "bayes 0.05": (bayes(0.05), (0.000966, 0.000106, 0.9936, 0.002068, 0.28566, 0.001405)),
         "bayes 0.005": (bayes(SMALL), (0.000674, 0.00008, 0.9582, 0.015014, 0.104743, 0.000325)),
-        "bayes 0.0005": (bayes(SMALLER), (0.004944, 0.000788, 0.3827, 0.030245, 0.066296, 0.002515)),
+        "bayes 0.0005": (bayes(SMALLER), (4.944e-3, 7.88e-4, 0.3827, 0.030245, 0.066296, 0.002515)),
     }),
     "noisy-f": ("poisson-noisy-f", {}, {
         "dropout 0.5 %": (dropout(0.005), (0.00031, 0.000022, 1.0, 0.0, 0.240585, 0.002282)),
@@ -91,14 +102,15 @@ TABLES: dict[str, tuple[str, dict[str, Any], dict[str, Row]]] = {
         "bayes": (bayes(0.05), (0.000233, 0.000017, 0.996, 0.002035, 0.086291, 0.000068)),
     }),
     "nonlinear": ("poisson-nonlinear", {}, NONLINEAR),
-    "nonlinear-even": ("poisson-nonlinear", {"inner": 0.7 / 3}, NONLINEAR),  # evenly spaced sensors, as in published code
+    # evenly spaced sensors, as in published code
+    "nonlinear-even": ("poisson-nonlinear", {"inner": 0.7 / 3}, NONLINEAR),
     "inverse": ("poisson-inverse", {}, {
         "dropout 0.5 %": (dropout(0.005), (0.000184, 0.00001, 1.0, 0.0, 0.2393, 0.0035)),
         "dropout 1 %": (dropout(0.01), (0.000272, 0.000024, 1.0, 0.0, 0.3032, 0.0071)),
         "dropout 5 %": (dropout(0.05), (0.002708, 0.000212, 1.0, 0.0, 0.5363, 0.0131)),
         "bayes": (bayes(0.05), (0.000131, 0.000008, 0.9752, 0.0055, 0.0517, 0.00003)),
     }),
-    "black-scholes": ("black-scholes", {"unknown": None, "edge": "free", "expiry": "observed", "n_edge": 50, "n_f": 800}, {
+    "black-scholes": ("black-scholes", BLACK_SCHOLES, {
         "dropout 5 %": (dropout(0.05), (0.000171, 0.00007, 0.9137, 0.0122, 0.0538, 0.0004)),
         "bayes 0.05": (bayes(0.05), (0.000159, 0.000041, 0.9637, 0.0175, 0.0516, 0.001)),
         "bayes 0.005": (bayes(SMALL), (0.001075, 0.000146, 0.5437, 0.0255, 0.0388, 0.0007)),
@@ -114,7 +126,9 @@ POINTS = {"black-scholes": {"S": np.linspace(0, 2, 101), "t": 0.0}}
 
 def shorter(problem: fd.Problem, share: float) -> fd.Problem:
     """The same problem with a share of the paper's iterations."""
-    paper = {name: {**own, "steps": round(share * own["steps"])} for name, own in problem.paper.items()}
+    paper = {
+        name: {**own, "steps": round(share * own["steps"])} for name, own in problem.paper.items()
+    }
     return problem.replace(paper=paper)
 
 
@@ -122,17 +136,24 @@ def stable(cell: Cell) -> np.ndarray:
     """Which data sets have a solution that is not far off."""
     near = np.ones(len(cell.usable), bool)
     for name in cell.problem.outputs:
-        found, truth = cell.arrays.get(f"{name}.mean", cell.arrays[f"{name}.estimate"]), np.asarray(cell.truth[name])
+        found, truth = (
+            cell.arrays.get(f"{name}.mean", cell.arrays[f"{name}.estimate"]),
+            np.asarray(cell.truth[name]),
+        )
         near &= np.sqrt(np.mean((found - truth) ** 2, axis=1)) < 0.1 * np.ptp(truth)
     return near
 
 
 def line(label: str, found: dict[str, Any], unstable: int, paper: tuple[float, ...]) -> str:
     pairs = [
-        f"{found[what]:.4g} ± {found[f'{what}_se']:.2g} / {paper[2 * i]:.4g} ± {paper[2 * i + 1]:.2g}"
+        f"{found[what]:.4g} ± {found[f'{what}_se']:.2g} / {paper[2 * i]:.4g} ±"
+        f" {paper[2 * i + 1]:.2g}"
         for i, what in enumerate(("mse", "coverage", "width"))
     ]
-    return f"| {label} | {found['failed']} | {unstable} | {' | '.join(pairs)} | {found['seconds_per_dataset']:.3g} |"
+    return (
+        f"| {label} | {found['failed']} | {unstable} | {' | '.join(pairs)} |"
+        f" {found['seconds_per_dataset']:.3g} |"
+    )
 
 
 def main() -> None:
@@ -145,26 +166,51 @@ def main() -> None:
     given = parser.parse_args()
     name, options, rows = TABLES[given.table]
     device = jax.devices()[0].device_kind
-    print(f"machine: {device}, {platform.machine()}, jax {jax.__version__}; {given.replicates} data sets, {given.share:g} of the paper's iterations")
-    print("| row | failed | unstable | MSE, ours / paper | coverage, ours / paper | width, ours / paper | seconds of a data set |")
+    print(
+        f"machine: {device}, {platform.machine()}, jax {jax.__version__}; {given.replicates} data"
+        f" sets, {given.share:g} of the paper's iterations"
+    )
+    print(
+        "| row | failed | unstable | MSE, ours / paper | coverage, ours / paper | width, ours /"
+        " paper | seconds of a data set |"
+    )
     print("|---|---|---|---|---|---|---|", flush=True)
     for label, (method, paper) in rows.items():
         if given.rows not in label:
             continue
         folder = given.folder / f"{given.table}-{label.replace(' ', '-').replace('%', 'percent')}"
         posed = fd.problem(name, **options)
-        problem = shorter(posed.replace(network=NETWORKS.get(given.table, posed.network)), given.share)
+        problem = shorter(
+            posed.replace(network=NETWORKS.get(given.table, posed.network)), given.share
+        )
         resume = (folder / "study.json").exists()
         study = fd.study(
-            problem, [method], replicates=given.replicates, seed=2026, points=POINTS.get(given.table), folder=folder, resume=resume, progress=False
+            problem,
+            [method],
+            replicates=given.replicates,
+            seed=2026,
+            points=POINTS.get(given.table),
+            folder=folder,
+            resume=resume,
+            progress=False,
         )
         cell, found = study.cells[0], study.rows[0]
         near = stable(cell)
         unstable = int(np.sum(cell.usable & ~near))
         print(line(label, found, unstable, paper), flush=True)
         if unstable:
-            without = row(cell.method, cell.arrays, cell.truth, list(cell.problem.outputs), cell.usable & near)
-            print(line(f"{label}, without the unstable", without | {"failed": found["failed"]}, 0, paper), flush=True)
+            without = row(
+                cell.method, cell.arrays, cell.truth, list(cell.problem.outputs), cell.usable & near
+            )
+            print(
+                line(
+                    f"{label}, without the unstable",
+                    without | {"failed": found["failed"]},
+                    0,
+                    paper,
+                ),
+                flush=True,
+            )
         kept = {key: found[key] for key in COLUMNS} | {
             "row": label,
             "unstable": unstable,

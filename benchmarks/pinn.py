@@ -16,7 +16,10 @@ import fiducial as fd
 
 def main() -> None:
     print(f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}")
-    print("| network | points of f | compile s | Adam ms/step | LM ms/step | LM steps | run s | residual |")
+    print(
+        "| network | points of f | compile s | Adam ms/step | LM ms/step | LM steps | run s |"
+        " residual |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for width, points in ((50, 100), (50, 200), (50, 400), (25, 200), (100, 200)):
         problem = fd.problem("poisson", n_f=points).replace(network=fd.MLP((width, width)))
@@ -27,7 +30,10 @@ def main() -> None:
         lm = 1000 * (both.seconds["run"] - adam) / max(1, steps)
         residual = float(np.nanmin(both.tree["trace/lm"]["physics"].values))
         seconds = both.seconds
-        print(f"| {width}-{width} | {points} | {seconds['compile']:.1f} | {adam:.2f} | {lm:.1f} | {steps} | {seconds['run']:.2f} | {residual:.1e} |")
+        print(
+            f"| {width}-{width} | {points} | {seconds['compile']:.1f} | {adam:.2f} | {lm:.1f} |"
+            f" {steps} | {seconds['run']:.2f} | {residual:.1e} |"
+        )
 
 
 if __name__ == "__main__":

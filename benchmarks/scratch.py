@@ -1,12 +1,15 @@
-"""The scratch assays of the paper: root mean squared error and intervals for all six initial densities, beside a reference and the paper's.
+"""The scratch assays of the paper: root mean squared error and intervals for all six
+initial densities, beside a reference and the paper's.
 
-The reference has no network: the equation is solved by finite volumes, and its fiducial density is sampled (``Problem.exact``).
+The reference has no network: the equation is solved by finite volumes, and its fiducial
+density is sampled (``Problem.exact``).
 
-python benchmarks/scratch.py [fkpp|porous-fkpp] [cells ...] [--reference | --experiments]
+python benchmarks/scratch.py [fkpp|porous-fkpp] [cells ...] [--reference |
+--experiments]
 
-With ``--reference`` nothing is fitted, and the first of the three entries is left out. With ``--experiments`` the three wells are
-experiments of their own, and the estimates of a network stand beside those of a least-squares fit without one.
-"""
+With ``--reference`` nothing is fitted, and the first of the three entries is left out.
+With ``--experiments`` the three wells are experiments of their own, and the estimates
+of a network stand beside those of a least-squares fit without one."""
 
 import sys
 
@@ -54,15 +57,30 @@ def ours(problem: fd.Problem, names: list[str]) -> tuple[list[str], list[str]]:
     group = problem.groups[0]
     fitted = result.model.mean(result.tree["estimate"]["theta"].values, group)[group.index]
     table, diagnosis = result.parameters(), result.diagnose()
-    alike = ", ".join(f"{c.value:.2f}" for c in diagnosis.checks if c.name.startswith("correlation of the errors"))
-    entries = [entry(table.loc[n, "estimate"], (table.loc[n, "lower"], table.loc[n, "upper"])) for n in names]
-    how = [f"{result.facts['effective draws']:.0f}", alike, diagnosis.verdict, f"{result.seconds['run']:.0f}"]
+    alike = ", ".join(
+        f"{c.value:.2f}" for c in diagnosis.checks if c.name.startswith("correlation of the errors")
+    )
+    entries = [
+        entry(table.loc[n, "estimate"], (table.loc[n, "lower"], table.loc[n, "upper"]))
+        for n in names
+    ]
+    how = [
+        f"{result.facts['effective draws']:.0f}",
+        alike,
+        diagnosis.verdict,
+        f"{result.seconds['run']:.0f}",
+    ]
     return [f"{float(np.sqrt(np.mean((np.asarray(fitted) - group.y) ** 2))):.1f}", *entries], how
 
 
 def experiments(model: str, cells: int) -> str:
-    """One line of estimates for three wells with starts and error sizes of their own and the same constants."""
-    problem, single = fd.problem(model, cells=cells, wells="experiments"), fd.problem(model, cells=cells).exact
+    """One line of estimates for three wells with starts and error sizes of their own
+    and the same constants.
+    """
+    problem, single = (
+        fd.problem(model, cells=cells, wells="experiments"),
+        fd.problem(model, cells=cells).exact,
+    )
     result = fd.fit(problem, fd.PINN(), seed=0, progress=False)
     found = result.parameters()["estimate"]
     y = np.stack([g.y for g in problem.groups if g.noise is not None])
@@ -71,16 +89,23 @@ def experiments(model: str, cells: int) -> str:
 
     def off(b: np.ndarray) -> np.ndarray:
         own = np.column_stack([np.tile(b[: len(names)], (3, 1)), b[len(names) :].reshape(3, -1)])
-        return ((single.curve(single.x, [column[:, None] for column in own.T]) - y) / size[:, None]).ravel()
+        return (
+            (single.curve(single.x, [column[:, None] for column in own.T]) - y) / size[:, None]
+        ).ravel()
 
-    lower = [0.0 if n in ("D", "r") else -np.inf for n in names] + [-np.inf] * (len(start) - len(names))
+    lower = [0.0 if n in ("D", "r") else -np.inf for n in names] + [-np.inf] * (
+        len(start) - len(names)
+    )
     for _ in range(6):  # each time with the sizes of the errors that were left
         fit = least_squares(off, start, bounds=(lower, np.inf), x_scale=np.abs(start))
         left = off(fit.x).reshape(3, -1) * size[:, None]
         start, size = fit.x, np.sqrt(np.mean(left**2, axis=1))
     sd = np.sqrt(np.diag(np.linalg.inv(fit.jac.T @ fit.jac)))
     each = ", ".join(f"{found[n]:.4g} / {fit.x[i]:.4g} ± {sd[i]:.2g}" for i, n in enumerate(names))
-    return f"| {model} | {cells} | {', '.join(names)} | {each} | {result.status.name.lower()} | {result.seconds['run']:.0f} |"
+    return (
+        f"| {model} | {cells} | {', '.join(names)} | {each} | {result.status.name.lower()} |"
+        f" {result.seconds['run']:.0f} |"
+    )
 
 
 def row(model: str, cells: int, *, only_reference: bool) -> str:
@@ -89,7 +114,12 @@ def row(model: str, cells: int, *, only_reference: bool) -> str:
     names = [n for n in ("D", "r", "m") if n in problem.unknowns]
     theirs = [f"{PAPER[model][cells][0]:.1f}", *PAPER[model][cells][1:]]
     entries, how = ([], [""] * 4) if only_reference else ours(problem, names)
-    columns = [" / ".join(c) for c in zip(*([entries] if entries else []), reference(problem, names), theirs, strict=False)]
+    columns = [
+        " / ".join(c)
+        for c in zip(
+            *([entries] if entries else []), reference(problem, names), theirs, strict=False
+        )
+    ]
     return f"| {' | '.join([model, str(cells), *columns, *[''] * (4 - len(columns)), *how])} |"
 
 
@@ -98,15 +128,31 @@ def main() -> None:
     wells = [int(a) for a in sys.argv[1:] if a.isdigit()] or list(PAPER["fkpp"])
     together, only_reference = "--experiments" in sys.argv, "--reference" in sys.argv
     if together:
-        print("| model | cells | unknowns | estimates: ours / reference ± its standard error, of each | status of the fit | s to run |", flush=True)
+        print(
+            "| model | cells | unknowns | estimates: ours / reference ± its standard error, of each"
+            " | status of the fit | s to run |",
+            flush=True,
+        )
     else:
-        print(f"each entry: {'reference / paper' if only_reference else 'ours / reference / paper'}")
-        print("| model | cells | RMSE | D | r | m | effective draws | correlation along x, t | verdict | s to run |")
+        print(
+            f"each entry: {'reference / paper' if only_reference else 'ours / reference / paper'}"
+        )
+        print(
+            "| model | cells | RMSE | D | r | m | effective draws | correlation along x, t |"
+            " verdict | s to run |"
+        )
         print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
     for model in models:
         for cells in wells:
             with jax.enable_x64(True):
-                print(experiments(model, cells) if together else row(model, cells, only_reference=only_reference), flush=True)
+                print(
+                    (
+                        experiments(model, cells)
+                        if together
+                        else row(model, cells, only_reference=only_reference)
+                    ),
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""How long a coverage study takes, and how much of it is the machinery around the method.
+"""How long a coverage study takes, and how much of it is the machinery around the
+method.
 
     python benchmarks/study.py [replicates] [method]
 

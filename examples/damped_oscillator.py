@@ -6,13 +6,12 @@ A mass on a spring is pulled to 1 mm and let go at rest. Its displacement obeys
 
 with the angular frequency w = 2 per second known and the damping c unknown.
 
-The measurements in damped_oscillator.csv are simulated, once, with c = 0.15 per second and
-independent Gaussian errors of standard deviation 0.05 mm, by these lines:
+The measurements in damped_oscillator.csv are simulated, once, with c = 0.15 per second
+and independent Gaussian errors of standard deviation 0.05 mm, by these lines:
 
-    t = np.round(np.linspace(0.25, 10.0, 40), 2)
-    wd = np.sqrt(2.0**2 - 0.15**2)
-    u = np.exp(-0.15 * t) * (np.cos(wd * t) + 0.15 / wd * np.sin(wd * t))
-    y = u + 0.05 * np.random.default_rng(7).standard_normal(t.size)    # kept to four decimals
+    t = np.round(np.linspace(0.25, 10.0, 40), 2) wd = np.sqrt(2.0**2 - 0.15**2) u =
+    np.exp(-0.15 * t) * (np.cos(wd * t) + 0.15 / wd * np.sin(wd * t)) y = u + 0.05 *
+    np.random.default_rng(7).standard_normal(t.size)    # kept to four decimals
 
 Run it from the root of the repository, either way:
 

@@ -31,7 +31,10 @@ def decay(*, noise: Any = None, network: Any = SMALL, seed: int = 3, **changes: 
         "equation": lambda u, t, p: fd.derivative(u, t) + p["k"] * u(t),
         "domain": fd.Box(t=(0, 2)),
         "unknowns": {"k": fd.Positive(1.0)},
-        "observations": [fd.Observed("u", x=t, y=y, noise=noise or fd.Gaussian(sd=0.05)), fd.Observed("u", x=[0.0], y=[1.0], name="start")],
+        "observations": [
+            fd.Observed("u", x=t, y=y, noise=noise or fd.Gaussian(sd=0.05)),
+            fd.Observed("u", x=[0.0], y=[1.0], name="start"),
+        ],
         "collocation": fd.collocation.grid(40),
         "network": network,
         "truth": fd.Truth(outputs={"u": lambda t: jnp.exp(-1.3 * t)}, unknowns={"k": 1.3}),
@@ -63,16 +66,36 @@ class Drawn(AbstractMethod):
         raise NotImplementedError
 
 
-def made_up(problem: fd.Problem, *, chains: int = 2, draws: int | None = 50, seed: int = 0, errors: bool = False) -> Result:
+def made_up(
+    problem: fd.Problem,
+    *,
+    chains: int = 2,
+    draws: int | None = 50,
+    seed: int = 0,
+    errors: bool = False,
+) -> Result:
     """A result of untrained networks; ``draws=None`` makes it a point estimate."""
     with jax.enable_x64(True):
         model = bind(problem)
         centre = np.asarray(model.init(jax.random.key(seed)))
         random = np.random.default_rng(seed)
-        theta = None if draws is None else centre + 0.3 * random.standard_normal((1, chains, draws, model.size))
-        noisy = {g.name: random.standard_normal((1, chains, draws or 1, g.y.size)) for g in problem.groups if not g.exact}
-        answer = Answer(centre[None], None if theta is None else {"theta": theta, "errors": noisy if errors else {}})
+        theta = (
+            None
+            if draws is None
+            else centre + 0.3 * random.standard_normal((1, chains, draws, model.size))
+        )
+        noisy = {
+            g.name: random.standard_normal((1, chains, draws or 1, g.y.size))
+            for g in problem.groups
+            if not g.exact
+        }
+        answer = Answer(
+            centre[None],
+            None if theta is None else {"theta": theta, "errors": noisy if errors else {}},
+        )
         status = np.full((1, chains), Status.FINISHED.value)
         outcome = Outcome(None, status, {"lm": {"loss": random.random((1, chains, 7))}}, {}, {})
         method = fd.PINN(chains=chains) if draws is None else Drawn(chains=chains)
-        return Result.build(model, method, answer, Run(outcome, {"compile": 1.5, "run": 0.25}), seed=seed)
+        return Result.build(
+            model, method, answer, Run(outcome, {"compile": 1.5, "run": 0.25}), seed=seed
+        )

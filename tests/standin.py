@@ -1,9 +1,9 @@
-"""A stand-in method whose distribution is known exactly, to test the machinery of studies with.
+"""A stand-in method whose distribution is known exactly, to test the machinery of
+studies with.
 
 The field of ``poisson_line`` is the truth plus a straight line, the only thing that is
-uncertain about ``poisson`` when f is exact. Its fiducial distribution is Gaussian in the
-values at the two ends, so ``Exact`` can draw from it directly.
-"""
+uncertain about ``poisson`` when f is exact. Its fiducial distribution is Gaussian in
+the values at the two ends, so ``Exact`` can draw from it directly."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -28,7 +28,9 @@ class Line(eqx.Module):
 
 
 def poisson_line(*, sd: float = 0.05, replicates: int = 10) -> fd.Problem:
-    """``poisson`` with the truth plus a straight line as its only possible solutions."""
+    """``poisson`` with the truth plus a straight line as its only possible
+    solutions.
+    """
     return poisson(sd=sd, replicates=replicates).replace(
         network=Line(jnp.zeros(1), jnp.zeros(1)),
         constraint=lambda u, x, p: solution(x) + u,
@@ -62,11 +64,19 @@ class _Draw(AbstractPhase):
         each = y.size // 2
         means = jax.ops.segment_sum(y, group.index, 2) / each
         sd = group.noise.sd(group.points, {})[0] / jnp.sqrt(each)
-        ends = means - solution(group.sites.array[:, 0]) - self.narrow * sd * jax.random.normal(key, (self.draws, 2))
+        ends = (
+            means
+            - solution(group.sites.array[:, 0])
+            - self.narrow * sd * jax.random.normal(key, (self.draws, 2))
+        )
         # the line through the ends in the network's own units: inputs run from -3 to 3
         offset, scale = model.ansatz.output[0][0], model.ansatz.output[1][0]
         left, right = ((ends - offset) / scale).T
-        drawn = jnp.where(y[0] > self.breaks_above, jnp.nan, jnp.stack([(right - left) / 6, (left + right) / 2], axis=1))
+        drawn = jnp.where(
+            y[0] > self.breaks_above,
+            jnp.nan,
+            jnp.stack([(right - left) / 6, (left + right) / 2], axis=1),
+        )
         return _State(drawn[-1], drawn), {"loss": jnp.zeros(())}
 
     def draw(self, state):
@@ -74,7 +84,9 @@ class _Draw(AbstractPhase):
 
 
 class Exact(AbstractMethod):
-    """Draws from the exact distribution, from one too narrow by a factor, or none for some data sets."""
+    """Draws from the exact distribution, from one too narrow by a factor, or none
+    for some data sets.
+    """
 
     draws: int = 1000
     narrow: float = 1.0

@@ -1,4 +1,6 @@
-"""A pseudo-terminal of a given width: what a person sees of a command, frame by frame."""
+"""A pseudo-terminal of a given width: what a person sees of a command, frame by
+frame.
+"""
 
 import fcntl
 import os
@@ -16,7 +18,10 @@ import pyte
 
 CTRL_C = b"\x03"
 # the terminal must be the session's own for Ctrl-C to reach the command
-_LAUNCH = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
+_LAUNCH = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1],"
+    " sys.argv[1:])"
+)
 
 
 @dataclass
@@ -41,11 +46,25 @@ class Seen:
         return list(dict.fromkeys(line for frame in self.frames for line in frame if words in line))
 
 
-def watch(command: list[object], *, columns: int, folder: Path, press_at: str | None = None, key: bytes = CTRL_C, limit: float = 300) -> Seen:
-    """Run a command in a terminal, and press a key once when some words are on the screen."""
+def watch(
+    command: list[object],
+    *,
+    columns: int,
+    folder: Path,
+    press_at: str | None = None,
+    key: bytes = CTRL_C,
+    limit: float = 300,
+) -> Seen:
+    """Run a command in a terminal, and press a key once when some words are on the
+    screen.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR")}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR")
+    }
     environment |= {"TERM": "xterm-256color", "JAX_COMPILATION_CACHE_DIR": str(folder / "cache")}
     process = subprocess.Popen(
         [sys.executable, "-c", _LAUNCH, *map(str, command)],

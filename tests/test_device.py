@@ -35,7 +35,11 @@ def sums_of_products(x):
 def test_many_small_products_are_summed_up_right(x64, how):
     """With jaxlib 0.10.2 on a CPU ``jax.jit`` by itself does not."""
     x = jnp.arange(3.0 * 20_000).reshape(-1, 3)
-    compiled = jit(sums_of_products) if how is jit else compile_program(jax.jit(sums_of_products).lower(x), how)
+    compiled = (
+        jit(sums_of_products)
+        if how is jit
+        else compile_program(jax.jit(sums_of_products).lower(x), how)
+    )
     np.testing.assert_allclose(compiled(x), np.sum(np.asarray(x) ** 2, axis=1), rtol=1e-14)
 
 

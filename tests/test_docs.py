@@ -28,12 +28,21 @@ def load(tmp_path, monkeypatch):
 
 
 def test_there_is_a_skeleton_for_each_kind():
-    assert set(SKELETONS) == {"exponential_decay", "gradient_descent", "descent", "known_covariance"}
+    assert set(SKELETONS) == {
+        "exponential_decay",
+        "gradient_descent",
+        "descent",
+        "known_covariance",
+    }
 
 
 def test_the_problem_and_the_method_run(load):
     problem = load("exponential_decay").exponential_decay()
-    (method,) = [m for m in vars(load("descent")).values() if isinstance(m, type) and issubclass(m, fd.AbstractMethod) and m is not fd.AbstractMethod]
+    (method,) = [
+        m
+        for m in vars(load("descent")).values()
+        if isinstance(m, type) and issubclass(m, fd.AbstractMethod) and m is not fd.AbstractMethod
+    ]
     assert method.name not in catalogue.methods()
     assert fd.fit(problem.replace(network=fd.MLP((8,))), method(steps=20), seed=0).status.usable
 
@@ -46,9 +55,19 @@ def test_the_noise_model_agrees_with_gaussian_errors(load, x64):
     mine, plain = load("known_covariance").KnownCovariance(np.diag(sd**2)), fd.Gaussian(sd=sd)
     for noise in (mine, plain):
         noise.check((5,), "here")
-    np.testing.assert_allclose(mine.pull(mean, y, points, {}), plain.pull(mean, y, points, {}), rtol=1e-12)
-    np.testing.assert_allclose(mine.push(mean, y, points, {}), plain.push(jnp.asarray(mean), y, points, {}), rtol=1e-12)
-    np.testing.assert_allclose(mine.log_prob(mean, y, points, {}), plain.log_prob(mean, y, points, {}), rtol=1e-12)
-    np.testing.assert_allclose(mine.whiten_mean(mean, points, index, 5, {}), plain.whiten_mean(mean, points, index, 5, {}), rtol=1e-12)
+    np.testing.assert_allclose(
+        mine.pull(mean, y, points, {}), plain.pull(mean, y, points, {}), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        mine.push(mean, y, points, {}), plain.push(jnp.asarray(mean), y, points, {}), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        mine.log_prob(mean, y, points, {}), plain.log_prob(mean, y, points, {}), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        mine.whiten_mean(mean, points, index, 5, {}),
+        plain.whiten_mean(mean, points, index, 5, {}),
+        rtol=1e-12,
+    )
     with pytest.raises(ValueError, match="several observations"):
         mine.unknowns(y, points, np.zeros(5, int))

@@ -1,4 +1,6 @@
-"""What a plain install brings is enough to fit a problem, draw it, save it and read it again."""
+"""What a plain install brings is enough to fit a problem, draw it, save it and read
+it again.
+"""
 
 import subprocess
 import sys
@@ -30,8 +32,12 @@ assert again.tree.identical(result.tree)
 """
 
 
-def brought_by(name: str, extras: frozenset[str] = frozenset(), found: dict[str, frozenset[str]] | None = None) -> dict[str, frozenset[str]]:
-    """All distributions that are installed with one, each with the extras that are asked for on the way."""
+def brought_by(
+    name: str, extras: frozenset[str] = frozenset(), found: dict[str, frozenset[str]] | None = None
+) -> dict[str, frozenset[str]]:
+    """All distributions that are installed with one, each with the extras that are
+    asked for on the way.
+    """
     found = {} if found is None else found
     if name in found and extras <= found[name]:
         return found
@@ -41,7 +47,9 @@ def brought_by(name: str, extras: frozenset[str] = frozenset(), found: dict[str,
     except PackageNotFoundError:  # not for this machine
         return found
     for need in needs:
-        if need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in ("", *extras)):
+        if need.marker is None or any(
+            need.marker.evaluate({"extra": extra}) for extra in ("", *extras)
+        ):
             brought_by(canonicalize_name(need.name), frozenset(need.extras), found)
     return found
 
@@ -51,7 +59,9 @@ def test_a_plain_install_is_enough(tmp_path):
     assert "jax" in brought
     assert "pytest" not in brought
     owners = packages_distributions().items()
-    refused = sorted(module for module, names in owners if not brought.keys() & map(canonicalize_name, names))
+    refused = sorted(
+        module for module, names in owners if not brought.keys() & map(canonicalize_name, names)
+    )
     assert {"pytest", "arviz"} <= set(refused)
     script = SCRIPT.format(refused=refused, folder=str(tmp_path))
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

@@ -1,9 +1,9 @@
 """Finds methods and problems by name, by looking into their folders.
 
-A new file is enough: ``problems/heat.py`` with a function ``heat(...) -> Problem`` is the
-problem ``heat``, and a class derived from ``AbstractMethod`` in a file of ``methods/`` is a
-method under its own ``name``. Underscores in file names read as hyphens.
-"""
+A new file is enough: ``problems/heat.py`` with a function ``heat(...) -> Problem`` is
+the problem ``heat``, and a class derived from ``AbstractMethod`` in a file of
+``methods/`` is a method under its own ``name``. Underscores in file names read as
+hyphens."""
 
 import importlib
 import inspect
@@ -16,12 +16,16 @@ from .noise.base import AbstractNoise
 from .posing.problem import Problem
 
 DEFAULT_METHODS = ("efi-direct", "pinn")
-"""Best first: the method used when none is named is the first of these that can serve the problem."""
+"""Best first: the method used when none is named is the first of these that can
+serve the problem.
+"""
 
 
 def _modules(folder: str) -> dict[str, Any]:
     package = importlib.import_module(f"{__package__}.{folder}")
-    names = sorted(m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_"))
+    names = sorted(
+        m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_")
+    )
     return {name: importlib.import_module(f"{package.__name__}.{name}") for name in names}
 
 
@@ -32,7 +36,11 @@ def methods() -> dict[str, type[AbstractMethod]]:
         >>> "pinn" in methods()
         True
     """
-    return {cls.name: cls for module in _modules("methods").values() for cls in _classes(module, AbstractMethod)}
+    return {
+        cls.name: cls
+        for module in _modules("methods").values()
+        for cls in _classes(module, AbstractMethod)
+    }
 
 
 def problems() -> dict[str, Callable[..., Problem]]:
@@ -42,17 +50,26 @@ def problems() -> dict[str, Callable[..., Problem]]:
         >>> "poisson" in problems()
         True
     """
-    return {name.replace("_", "-"): getattr(module, name) for name, module in _modules("problems").items()}
+    return {
+        name.replace("_", "-"): getattr(module, name)
+        for name, module in _modules("problems").items()
+    }
 
 
 def noise_models() -> dict[str, type]:
     """All noise models by class name."""
 
-    return {cls.__name__: cls for module in _modules("noise").values() for cls in _classes(module, AbstractNoise)}
+    return {
+        cls.__name__: cls
+        for module in _modules("noise").values()
+        for cls in _classes(module, AbstractNoise)
+    }
 
 
 def _classes(module: Any, base: type) -> list[Any]:
-    own = [c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__]
+    own = [
+        c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__
+    ]
     return [c for c in own if issubclass(c, base) and not inspect.isabstract(c)]
 
 
@@ -72,7 +89,9 @@ def problem(name: str, **options: Any) -> Problem:
 
 
 def default_method(problem: Problem | None = None) -> AbstractMethod:
-    """The method used when none is named: the first of ``DEFAULT_METHODS`` that can serve the problem."""
+    """The method used when none is named: the first of ``DEFAULT_METHODS`` that can
+    serve the problem.
+    """
     chosen = [method(name) for name in DEFAULT_METHODS]
     for candidate in chosen[:-1]:
         try:
@@ -90,5 +109,7 @@ def _make(kind: str, known: dict[str, Any], name: str, settings: dict[str, Any])
     accepted = inspect.signature(known[name]).parameters
     stray = [s for s in settings if s not in accepted]
     if stray:
-        raise ValueError(f"{kind} '{name}' has no setting '{stray[0]}'; it has {', '.join(accepted) or 'none'}")
+        raise ValueError(
+            f"{kind} '{name}' has no setting '{stray[0]}'; it has {', '.join(accepted) or 'none'}"
+        )
     return known[name](**settings)

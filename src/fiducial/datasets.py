@@ -1,7 +1,8 @@
-"""Published measurements that come with the package, loaded by name and without a network.
+"""Published measurements that come with the package, loaded by name and without a
+network.
 
-Each function returns a mapping from column to NumPy array, which ``Observed.from_table`` takes as it is.
-"""
+Each function returns a mapping from column to NumPy array, which
+``Observed.from_table`` takes as it is."""
 
 from importlib.resources import files
 
@@ -11,13 +12,15 @@ Table = dict[str, np.ndarray]
 
 
 def v79_tumour() -> Table:
-    """Growth of Chinese hamster V79 fibroblast tumour spheroids: 45 volumes over 60 days.
+    """Growth of Chinese hamster V79 fibroblast tumour spheroids: 45 volumes over 60
+    days.
 
     Columns: ``time_days`` and ``volume`` (in 10^9 cubic micrometres).
 
     Reference:
-        Marusic, Bajzer, Freyer, Vuk-Pavlovic (1994), Analysis of growth of multicellular tumour spheroids by
-        mathematical models, Cell Proliferation 27:73-94.
+        Marusic, Bajzer, Freyer, Vuk-Pavlovic (1994), Analysis of growth of
+        multicellular tumour spheroids by mathematical models, Cell Proliferation
+        27:73-94.
 
     Example:
         >>> len(v79_tumour()["volume"])
@@ -27,14 +30,17 @@ def v79_tumour() -> Table:
 
 
 def scratch_assay() -> Table:
-    """Scratch assays of PC-3 cells: counts in columns of 50 um by 1430 um, at 38 positions, 5 times and 6 initial cell numbers.
+    """Scratch assays of PC-3 cells: counts in columns of 50 um by 1430 um, at 38
+    positions, 5 times and 6 initial cell numbers.
 
-    Columns: ``initial_cells``, ``time_h``, ``position_um`` and the counts in three wells, ``count1``, ``count2``, ``count3``.
-    The density in cells per square millimetre is a count over 0.0715.
+    Columns: ``initial_cells``, ``time_h``, ``position_um`` and the counts in three
+    wells, ``count1``, ``count2``, ``count3``. The density in cells per square
+    millimetre is a count over 0.0715.
 
     Reference:
-        Jin, Shah, Penington, McCue, Chopin, Simpson (2016), Reproducibility of scratch assays is affected by
-        the initial degree of confluence, Journal of Theoretical Biology 390:136-145.
+        Jin, Shah, Penington, McCue, Chopin, Simpson (2016), Reproducibility of scratch
+        assays is affected by the initial degree of confluence, Journal of Theoretical
+        Biology 390:136-145.
 
     Example:
         >>> table = scratch_assay()
@@ -42,6 +48,27 @@ def scratch_assay() -> Table:
         True
     """
     return _read("scratch_assay.csv")
+
+
+def nist(name: str) -> Table:
+    """A nonlinear regression of NIST's Statistical Reference Datasets.
+
+    Columns: ``x`` and ``y``.
+
+    Arguments:
+        name: ``"misra1a"``, ``"rat42"`` or ``"boxbod"``.
+
+    Reference:
+        NIST, Statistical Reference Datasets, Nonlinear Regression.
+
+    Example:
+        >>> nist("boxbod")["y"].tolist()
+        [109.0, 149.0, 149.0, 191.0, 213.0, 224.0]
+    """
+    names = ("misra1a", "rat42", "boxbod")
+    if name not in names:
+        raise ValueError(f"nist({name!r}): give one of {', '.join(map(repr, names))}")
+    return _read(f"nist_{name}.csv")
 
 
 def _read(name: str) -> Table:

@@ -1,9 +1,10 @@
 """How programs are compiled, and how they branch and loop on a device.
 
-On a CPU, programs of hundreds of small kernels take longer to compile than to run, unless they run often. On a GPU those that
-run often are mostly kernels too small to fill it, so that as many of these as do not need each other run at the same time.
-The effort changes no number by more than rounding. What would change numbers is switched off for every program.
-"""
+On a CPU, programs of hundreds of small kernels take longer to compile than to run,
+unless they run often. On a GPU those that run often are mostly kernels too small to
+fill it, so that as many of these as do not need each other run at the same time. The
+effort changes no number by more than rounding. What would change numbers is switched
+off for every program."""
 
 import enum
 from collections.abc import Callable
@@ -35,8 +36,9 @@ _ON_GPU: dict[Effort, dict[str, Any]] = {
     Effort.RUNS_OFTEN: {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"},
 }
 _WITHOUT_YNNPACK: dict[str, Any] = {"xla_cpu_experimental_ynn_fusion_type": ""}
-"""On a CPU jaxlib 0.10.2 hands products and sums to a library, YNNPACK, unless told not to. Its numbers are wrong for more than
-16,384 small products that are summed up (jax issue 39103), and for products in programs that run at the same time."""
+"""On a CPU jaxlib 0.10.2 hands products and sums to a library, YNNPACK, unless told not
+to. Its numbers are wrong for more than 16,384 small products that are summed up (jax
+issue 39103), and for products in programs that run at the same time."""
 
 
 def compile_program(lowered: Any, effort: Effort) -> Any:
@@ -59,7 +61,9 @@ def jit(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _always() -> dict[str, Any]:
-    """Options for every program, however thoroughly it is compiled; a version of XLA that does not know them has no need of them."""
+    """Options for every program, however thoroughly it is compiled; a version of XLA
+    that does not know them has no need of them.
+    """
     if jax.default_backend() != "cpu":
         return {}
     with suppress(jax.errors.JaxRuntimeError):
@@ -79,22 +83,28 @@ def run_once(fn: Callable[..., Any], *args: Any) -> Any:
 
 
 def once(needed: Bool[Array, ""], fn: Callable[[Any], Any], value: Any) -> Any:
-    """``fn(value)`` where it is needed; in a batch it is skipped when none needs it, which ``lax.cond`` does not do.
+    """``fn(value)`` where it is needed; in a batch it is skipped when none needs it,
+    which ``lax.cond`` does not do.
 
     Example:
         >>> int(once(jnp.asarray(True), lambda v: v + 1, jnp.asarray(1)))
         2
     """
-    return jax.lax.while_loop(lambda c: c[0], lambda c: (jnp.asarray(False), fn(c[1])), (needed, value))[1]
+    return jax.lax.while_loop(
+        lambda c: c[0], lambda c: (jnp.asarray(False), fn(c[1])), (needed, value)
+    )[1]
 
 
 def one_by_one() -> bool:
-    """Whether the elements of a batch are better taken one after another, as on a CPU: a loop then ends for each when it is done with it."""
+    """Whether the elements of a batch are better taken one after another, as on a
+    CPU: a loop then ends for each when it is done with it.
+    """
     return jax.default_backend() == "cpu"
 
 
 def for_each(fn: Callable[..., Any], *batches: Any) -> Any:
-    """A function with loops of its own for each element of a batch: one by one on a CPU, all at once on an accelerator.
+    """A function with loops of its own for each element of a batch: one by one on a
+    CPU, all at once on an accelerator.
 
     Example:
         >>> for_each(lambda v: 2 * v, jnp.arange(3)).tolist()

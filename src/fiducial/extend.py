@@ -1,4 +1,6 @@
-"""Everything that a method, phase, kernel, noise model or problem of your own imports."""
+"""Everything that a method, phase, kernel, noise model or problem of your own
+imports.
+"""
 
 from .device import Effort
 from .kernels.base import AbstractKernel

@@ -19,7 +19,10 @@ def make(*, k=1.0, n=5):
     return fd.Problem(
         equation=lambda u, t, p: fd.derivative(u, t) + k * u(t),
         domain=fd.Box(t=(0, 1)),
-        observations=[fd.Observed("u", x=[0.0], y=[1.0], name="start"), fd.Observed("u", x=[1.0, 1.0], y=[0.4, 0.3], noise=fd.Gaussian(0.1))],
+        observations=[
+            fd.Observed("u", x=[0.0], y=[1.0], name="start"),
+            fd.Observed("u", x=[1.0, 1.0], y=[0.4, 0.3], noise=fd.Gaussian(0.1)),
+        ],
         collocation=fd.collocation.grid(n),
         network=fd.MLP((4,)),
     )
@@ -51,7 +54,15 @@ def finished(tmp_path_factory) -> Path:
     """A run of the installed command in a process of its own."""
     folder = tmp_path_factory.mktemp("cli") / "out"
     script = Path(sys.executable).parent / "fiducial"
-    options = ["--method", "pinn", "--set", "n_f=30", "sd=0.1", "method.adam_steps=5", "method.lm_steps=5"]
+    options = [
+        "--method",
+        "pinn",
+        "--set",
+        "n_f=30",
+        "sd=0.1",
+        "method.adam_steps=5",
+        "method.lm_steps=5",
+    ]
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder.parent / "cache")}
     call = [script, "run", "poisson", *options, "--seed", "7", "--level", "0.9", "--out", folder]
     done = subprocess.run(call, capture_output=True, text=True, env=environment)
@@ -85,8 +96,24 @@ def test_several_settings_after_one_flag_all_count(finished):
 def test_summary_has_exactly_the_promised_keys(finished):
     """Issue 2, point 8: other programs read this file."""
     summary = json.loads((finished / "summary.json").read_text())
-    assert list(summary) == ["problem", "method", "seed", "level", "status", "unknowns", "noise", "field", "diagnosis", "seconds"]
-    assert (summary["problem"], summary["method"], summary["seed"], summary["level"]) == ("poisson", "pinn", 7, 0.9)
+    assert list(summary) == [
+        "problem",
+        "method",
+        "seed",
+        "level",
+        "status",
+        "unknowns",
+        "noise",
+        "field",
+        "diagnosis",
+        "seconds",
+    ]
+    assert (summary["problem"], summary["method"], summary["seed"], summary["level"]) == (
+        "poisson",
+        "pinn",
+        7,
+        0.9,
+    )
     assert summary["status"] in ("finished", "converged", "unsettled")  # five steps need not settle
     assert_shape(summary)
     assert set(summary["noise"]) == {"u"}
@@ -158,7 +185,11 @@ def test_a_users_file_with_one_problem_in_folders_that_count_up(here, monkeypatc
     assert capsys.readouterr().out == ""
     assert command(monkeypatch, "run", "mine.py:slow", "--quiet", *QUICK) == 0
     assert command(monkeypatch, "run", "mine.py:make", "--quiet", *QUICK, "k=2.0", "n=6") == 0
-    assert sorted(p.name for p in here.iterdir() if p.is_dir() and p.name.startswith("mine-")) == ["mine-pinn", "mine-pinn-2", "mine-pinn-3"]
+    assert sorted(p.name for p in here.iterdir() if p.is_dir() and p.name.startswith("mine-")) == [
+        "mine-pinn",
+        "mine-pinn-2",
+        "mine-pinn-3",
+    ]
     observed = fd.load(here / "mine-pinn-3", problem=sys.modules[__name__].made(here)).problem
     assert next(g for g in observed.groups if g.physics).y.size == 6
 
@@ -193,7 +224,9 @@ def made(folder: Path) -> fd.Problem:
         (["bogus"], "bogus"),
     ],
 )
-def test_mistakes_have_exit_code_2_name_the_culprit_and_leave_nothing(here, monkeypatch, capsys, arguments, culprit):
+def test_mistakes_have_exit_code_2_name_the_culprit_and_leave_nothing(
+    here, monkeypatch, capsys, arguments, culprit
+):
     (here / "broken.py").write_text("import fiducial\n1 / 0\n")
     (here / "empty.py").write_text("import fiducial\n")
     before = sorted(p.name for p in here.iterdir())
@@ -211,7 +244,12 @@ def test_a_setting_of_the_wrong_kind_is_a_usage_mistake(here, monkeypatch, capsy
 
 
 def test_a_number_of_draws_that_is_no_number_is_named(here, monkeypatch, capsys):
-    assert command(monkeypatch, "run", "poisson", "--set", "method.draws=ten", "--method", "efi-direct") == 2
+    assert (
+        command(
+            monkeypatch, "run", "poisson", "--set", "method.draws=ten", "--method", "efi-direct"
+        )
+        == 2
+    )
     assert "EFIDirect(draws='ten'): give a whole number" in capsys.readouterr().err
 
 

@@ -12,8 +12,21 @@ import pytest
 import xarray as xr
 
 SCRIPT = Path(sys.executable).parent / "fiducial"
-# long enough for a poll to land in the middle, and all in Adam, where rounding would show first
-RUN = ["run", "poisson", "--method", "pinn", "--quiet", "--seed", "3", "--set", "n_f=40", "method.adam_steps=4000", "method.lm_steps=3"]
+# long enough for a poll to land in the middle, and all in Adam, where rounding would
+# show first
+RUN = [
+    "run",
+    "poisson",
+    "--method",
+    "pinn",
+    "--quiet",
+    "--seed",
+    "3",
+    "--set",
+    "n_f=40",
+    "method.adam_steps=4000",
+    "method.lm_steps=3",
+]
 
 
 def theta(folder: Path) -> np.ndarray:
@@ -52,10 +65,14 @@ def test_killed_in_the_middle_and_resumed_gives_the_same_bits(tmp_path, environm
         process.wait()
     assert process.returncode == -signal.SIGKILL
     assert not (out / "result.nc").exists()
-    again = subprocess.run([SCRIPT, *RUN, "--out", out], env=environment, capture_output=True, text=True)
+    again = subprocess.run(
+        [SCRIPT, *RUN, "--out", out], env=environment, capture_output=True, text=True
+    )
     assert again.returncode == 2, "an unfinished run is not begun over by accident"
     assert "--resume" in again.stderr
-    resumed = subprocess.run([SCRIPT, *RUN, "--out", out, "--resume"], env=environment, capture_output=True, text=True)
+    resumed = subprocess.run(
+        [SCRIPT, *RUN, "--out", out, "--resume"], env=environment, capture_output=True, text=True
+    )
     assert resumed.returncode == 0, resumed.stderr
     np.testing.assert_array_equal(theta(out), whole)
     assert not (out / "checkpoint").exists()
@@ -76,17 +93,35 @@ main()
 def test_killed_while_the_results_are_written_can_be_resumed(tmp_path, environment):
     """'Safe against kill -9 at any moment' includes the moments after the last step."""
     out = tmp_path / "out"
-    short = ["run", "poisson", "--method", "pinn", "--quiet", "--set", "n_f=20", "method.adam_steps=3", "method.lm_steps=2", "--out", str(out)]
+    short = [
+        "run",
+        "poisson",
+        "--method",
+        "pinn",
+        "--quiet",
+        "--set",
+        "n_f=20",
+        "method.adam_steps=3",
+        "method.lm_steps=2",
+        "--out",
+        str(out),
+    ]
     done = subprocess.run([sys.executable, "-c", KILLED_WHILE_WRITING, *short], env=environment)
     assert done.returncode == -signal.SIGKILL
-    resumed = subprocess.run([SCRIPT, *short, "--resume"], env=environment, capture_output=True, text=True)
+    resumed = subprocess.run(
+        [SCRIPT, *short, "--resume"], env=environment, capture_output=True, text=True
+    )
     assert resumed.returncode == 0, resumed.stderr
-    assert {"summary.json", "result.nc", "solution.png", "trace.png"} == {p.name for p in out.iterdir()}
+    assert {"summary.json", "result.nc", "solution.png", "trace.png"} == {
+        p.name for p in out.iterdir()
+    }
 
 
 def test_ctrl_c_stops_the_command_cleanly(tmp_path, environment, whole):
     out = tmp_path / "out"
-    process = subprocess.Popen([SCRIPT, *RUN, "--out", out], env=environment, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [SCRIPT, *RUN, "--out", out], env=environment, stderr=subprocess.PIPE, text=True
+    )
     until(lambda: list((out / "checkpoint").glob("state-000001.npz")), process)
     process.send_signal(signal.SIGINT)
     _, message = process.communicate(timeout=120)

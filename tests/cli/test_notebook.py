@@ -25,7 +25,11 @@ def messages() -> list[dict]:
 
 def test_one_line_says_what_is_being_done_and_is_gone_at_the_end(messages):
     assert not [m["content"] for m in messages if m["msg_type"] == "error"]
-    lines = [m["content"]["data"]["text/plain"] for m in messages if m["msg_type"] in ("display_data", "update_display_data")]
+    lines = [
+        m["content"]["data"]["text/plain"]
+        for m in messages
+        if m["msg_type"] in ("display_data", "update_display_data")
+    ]
     assert [m["msg_type"] for m in messages].count("display_data") == 1
     assert lines[0].startswith("preparing")
     assert any(line.startswith("compiling") and line.endswith("so far") for line in lines)

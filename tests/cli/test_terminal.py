@@ -14,8 +14,25 @@ FIDUCIAL = Path(sys.executable).with_name("fiducial")
 EXAMPLE = Path(__file__).parents[2] / "examples"
 QUICK = ["--method", "pinn", "--set", "n_f=30", "method.adam_steps=5", "method.lm_steps=5"]
 # all in Adam, long enough for a key to be pressed in the middle
-LONG = ["--method", "pinn", "--seed", "3", "--set", "n_f=40", "method.adam_steps=150000", "method.lm_steps=3"]
-STAGES = ("preparing", "compiling", "training the network", "fitting", "drawing", "saving the result", "data sets")
+LONG = [
+    "--method",
+    "pinn",
+    "--seed",
+    "3",
+    "--set",
+    "n_f=40",
+    "method.adam_steps=150000",
+    "method.lm_steps=3",
+]
+STAGES = (
+    "preparing",
+    "compiling",
+    "training the network",
+    "fitting",
+    "drawing",
+    "saving the result",
+    "data sets",
+)
 
 columns = pytest.mark.parametrize("columns", [80, 120])
 
@@ -43,7 +60,9 @@ def assert_one_line_of_progress(seen: Seen, columns: int) -> None:
 
 
 def assert_whole_words(seen: Seen, columns: int) -> None:
-    """No line of the answer is longer than the terminal is wide: then it would fill it to the last column."""
+    """No line of the answer is longer than the terminal is wide: then it would fill
+    it to the last column.
+    """
     assert not [line for line in seen.frames[-1] if len(line) >= columns]
 
 
@@ -69,8 +88,21 @@ def test_run_with_the_default_method_says_how_long_it_will_take(here, columns):
 @columns
 def test_study(here, columns):
     out = f"study-{columns}"
-    options = ["--methods", "pinn", "--replicates", "4", "--shard", "2", "--set", "n_f=30", "method.adam_steps=15000", "method.lm_steps=5"]
-    seen = watch([FIDUCIAL, "study", "poisson", *options, "--out", out], columns=columns, folder=here)
+    options = [
+        "--methods",
+        "pinn",
+        "--replicates",
+        "4",
+        "--shard",
+        "2",
+        "--set",
+        "n_f=30",
+        "method.adam_steps=15000",
+        "method.lm_steps=5",
+    ]
+    seen = watch(
+        [FIDUCIAL, "study", "poisson", *options, "--out", out], columns=columns, folder=here
+    )
     assert seen.code == 0, seen.last
     assert_one_line_of_progress(seen, columns)
     assert any("50 %" in line for line in seen.lines_with("2 of 4 data sets"))
@@ -80,17 +112,27 @@ def test_study(here, columns):
 @columns
 def test_ctrl_c_and_resume(here, columns):
     out = f"stopped-{columns}"
-    stopped = watch([FIDUCIAL, "run", "poisson", *LONG, "--out", out], columns=columns, folder=here, press_at="training the network")
+    stopped = watch(
+        [FIDUCIAL, "run", "poisson", *LONG, "--out", out],
+        columns=columns,
+        folder=here,
+        press_at="training the network",
+    )
     assert stopped.code == 130, stopped.last
     assert "--resume" in stopped.last
     assert "Traceback" not in stopped.last
-    resumed = watch([FIDUCIAL, "run", "poisson", *LONG, "--out", out, "--resume"], columns=columns, folder=here)
+    resumed = watch(
+        [FIDUCIAL, "run", "poisson", *LONG, "--out", out, "--resume"], columns=columns, folder=here
+    )
     assert resumed.code == 0, resumed.last
     assert_one_line_of_progress(resumed, columns)
     left = [line for line in resumed.lines_with("training the network") if " left" in line]
     assert left, "the time left is told after a resume as well"
     if columns == 120:
-        theta = [fd.load(here / f"stopped-{width}").tree["estimate"]["theta"].values for width in (80, 120)]
+        theta = [
+            fd.load(here / f"stopped-{width}").tree["estimate"]["theta"].values
+            for width in (80, 120)
+        ]
         np.testing.assert_array_equal(*theta)
 
 
@@ -98,7 +140,9 @@ def test_ctrl_c_and_resume(here, columns):
 def test_ctrl_c_before_the_first_step(here, stage):
     fresh = here / f"without-cache-{stage}"
     fresh.mkdir()
-    stopped = watch([FIDUCIAL, "run", "poisson", "--out", "new"], columns=80, folder=fresh, press_at=stage)
+    stopped = watch(
+        [FIDUCIAL, "run", "poisson", "--out", "new"], columns=80, folder=fresh, press_at=stage
+    )
     assert stopped.code == 130, stopped.last
     assert "--resume" in stopped.last
 

@@ -1,4 +1,6 @@
-"""What every method and every ready problem must do; new ones are found by themselves."""
+"""What every method and every ready problem must do; new ones are found by
+themselves.
+"""
 
 import inspect
 import json
@@ -27,18 +29,27 @@ every_problem = pytest.mark.parametrize("name", PROBLEMS)
 def reduced(name: str, **more) -> fd.AbstractMethod:
     """A method with every number of steps or draws cut down."""
     names = inspect.signature(METHODS[name]).parameters
-    few = {p: 6 for p in names if p.endswith("_steps")} | {p: 12 for p in names if p.endswith("draws")}
+    few = {p: 6 for p in names if p.endswith("_steps")} | {
+        p: 12 for p in names if p.endswith("draws")
+    }
     return catalogue.method(name, **few, **more)
 
 
 def small(name: str) -> fd.Problem:
-    """A problem that the method serves: conformal prediction wants measurements at many places."""
+    """A problem that the method serves: conformal prediction wants measurements at
+    many places.
+    """
     many = np.linspace(-0.7, 0.7, 20)
     posed = fd.problem("poisson", n_f=15).replace(network=TINY)
     try:
         reduced(name).check(posed)
     except ValueError:
-        seen = fd.Observed("u", x=many, y=np.sin(6 * many) ** 3 + 0.05 * np.cos(99 * many), noise=fd.Gaussian(sd=0.05))
+        seen = fd.Observed(
+            "u",
+            x=many,
+            y=np.sin(6 * many) ** 3 + 0.05 * np.cos(99 * many),
+            noise=fd.Gaussian(sd=0.05),
+        )
         return posed.replace(observations=[seen])
     return posed
 
@@ -108,7 +119,9 @@ def test_method_answers_a_batch_of_data_sets(name, trial):
     assert finished.outcome.status.shape == (3, trial(name).method.chains)
     assert answer.estimate.shape == (3, trial(name).model.size)
     assert all(leaf.shape[0] == 3 for leaf in jax.tree.leaves(answer.draws))
-    assert len({row.tobytes() for row in answer.estimate}) == 3, "each data set has random numbers of its own"
+    assert len({row.tobytes() for row in answer.estimate}) == 3, (
+        "each data set has random numbers of its own"
+    )
 
 
 @pytest.mark.parametrize("stop", ["in the first chunk", "in the last phase"])
@@ -137,14 +150,22 @@ def test_method_goes_on_where_it_was_stopped(name, stop, trial, tmp_path, monkey
 
 @every_method
 def test_a_data_set_that_cannot_be_fitted_is_left_at_that(name, trial):
-    """It does not touch the others, and even if there is no other there is an answer to read."""
+    """It does not touch the others, and even if there is no other there is an answer
+    to read.
+    """
     own, good = trial(name), trial(name).data
     try:
-        own.data = {group: np.where(np.arange(3)[:, None] == 1, np.nan, y) for group, y in good.items()}
+        own.data = {
+            group: np.where(np.arange(3)[:, None] == 1, np.nan, y) for group, y in good.items()
+        }
         finished, answer = own.answer(seed=5)
-        for mine, other in zip(*map(jax.tree.leaves, (answer.estimate, own.first[1].estimate)), strict=True):
+        for mine, other in zip(
+            *map(jax.tree.leaves, (answer.estimate, own.first[1].estimate)), strict=True
+        ):
             np.testing.assert_array_equal(mine[[0, 2]], other[[0, 2]])
-        np.testing.assert_array_equal(finished.outcome.status[[0, 2]], own.first[0].outcome.status[[0, 2]])
+        np.testing.assert_array_equal(
+            finished.outcome.status[[0, 2]], own.first[0].outcome.status[[0, 2]]
+        )
         own.data = {group: np.full_like(y, np.nan) for group, y in good.items()}
         lost = own.answer(seed=5)[1]
         assert jax.tree.map(np.shape, lost.draws) == jax.tree.map(np.shape, own.first[1].draws)
@@ -183,7 +204,11 @@ def test_problem_can_be_made_again_from_its_options(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "options"), [*((name, {}) for name in PROBLEMS), ("black-scholes", {"unknown": None, "edge": "free", "expiry": "observed"})]
+    ("name", "options"),
+    [
+        *((name, {}) for name in PROBLEMS),
+        ("black-scholes", {"unknown": None, "edge": "free", "expiry": "observed"}),
+    ],
 )
 def test_problem_agrees_with_its_own_truth(name, options):
     """Exact groups are met by the truth, and noisy ones to within their noise."""
@@ -194,7 +219,9 @@ def test_problem_agrees_with_its_own_truth(name, options):
         means, scales = true_means(problem), bind(problem).scales
         for group in problem.groups:
             if group.exact:
-                np.testing.assert_allclose(means[group.name], group.y, rtol=0, atol=1e-6 * scales[group.name])
+                np.testing.assert_allclose(
+                    means[group.name], group.y, rtol=0, atol=1e-6 * scales[group.name]
+                )
             elif not group.noise_unknowns():
                 z = np.asarray(group.noise.pull(means[group.name], group.y, group.points, {}))
                 assert abs(np.mean(z**2) - 1) < 5 * np.sqrt(2 / z.size)

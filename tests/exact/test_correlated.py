@@ -1,4 +1,6 @@
-"""Errors that resemble their neighbours: found by the diagnosis, and answered exactly by a model for them."""
+"""Errors that resemble their neighbours: found by the diagnosis, and answered
+exactly by a model for them.
+"""
 
 import numpy as np
 import pytest
@@ -21,23 +23,33 @@ def regression(noise, seed=5):
 
 
 def resemblance(result):
-    return next(c for c in result.diagnose().checks if c.name.startswith("correlation of the errors"))
+    return next(
+        c for c in result.diagnose().checks if c.name.startswith("correlation of the errors")
+    )
 
 
 @pytest.fixture(scope="module")
 def known():
-    return fd.fit(regression(fd.Correlated(over=("x",), sd=SD, length=LENGTH)), fd.EFIDirect(draws=4000), seed=0)
+    return fd.fit(
+        regression(fd.Correlated(over=("x",), sd=SD, length=LENGTH)),
+        fd.EFIDirect(draws=4000),
+        seed=0,
+    )
 
 
 def test_the_band_is_that_of_generalised_least_squares(known):
-    """Mean and standard deviation at every point; the tolerances are four Monte-Carlo errors of 4,000 draws."""
+    """Mean and standard deviation at every point; the tolerances are four
+    Monte-Carlo errors of 4,000 draws.
+    """
     rows, at = _design(X, 5), np.linspace(0, 1, 11)
     y, columns, weight = known.problem.groups[0].y, _design(at, 5), np.linalg.inv(COVARIANCE)
     spread = np.linalg.inv(rows.T @ weight @ rows)
     exact = np.sqrt(np.einsum("ij,jk,ik->i", columns, spread, columns))
     band = known.band(at).sel(output="u")
     np.testing.assert_allclose(band["sd"], exact, rtol=4 / np.sqrt(2 * 4000))
-    assert np.all(np.abs(band["mean"] - columns @ (spread @ rows.T @ weight @ y)) < 4 * exact / np.sqrt(4000))
+    assert np.all(
+        np.abs(band["mean"] - columns @ (spread @ rows.T @ weight @ y)) < 4 * exact / np.sqrt(4000)
+    )
 
 
 def test_the_diagnosis_finds_errors_that_resemble_their_neighbours(known):
@@ -58,7 +70,10 @@ def test_an_unknown_length_is_where_the_likelihood_is_largest():
 
     def profile(length):
         correlation = 0.98 * np.exp(-np.abs(X[:, None] - X) / length) + 0.02 * np.eye(90)
-        return -45 * np.log(off @ np.linalg.solve(correlation, off)) - 0.5 * np.linalg.slogdet(correlation)[1]
+        return (
+            -45 * np.log(off @ np.linalg.solve(correlation, off))
+            - 0.5 * np.linalg.slogdet(correlation)[1]
+        )
 
     assert profile(found) > max(profile(1.25 * found), profile(found / 1.25))
     assert resemblance(result).ok
@@ -70,16 +85,27 @@ def test_efi_says_that_it_cannot_infer_a_length():
 
 
 def test_few_errors_that_resemble_their_neighbours_are_seen_where_their_size_is_unknown():
-    """Twelve data, so that three standard errors would let a correlation of .9 pass; independent errors do not set it off."""
+    """Twelve data, so that three standard errors would let a correlation of .9 pass;
+    independent errors do not set it off.
+    """
     t = np.linspace(0, 4, 12)
     unknown, known = (
-        fd.Problem(equation=None, domain=fd.Box(t=(0, 4)), network=fd.MLP((4,)), observations=[fd.Observed("u", x=t, y=np.sin(t), noise=noise)])
+        fd.Problem(
+            equation=None,
+            domain=fd.Box(t=(0, 4)),
+            network=fd.MLP((4,)),
+            observations=[fd.Observed("u", x=t, y=np.sin(t), noise=noise)],
+        )
         for noise in (fd.Gaussian(), fd.Gaussian(sd=0.1))
     )
-    residuals = np.array([0.05, 0.40, 0.48, 0.39, 0.33, 0.12, 0.01, -0.17, -0.29, -0.40, -0.46, -0.50])
+    residuals = np.array(
+        [0.05, 0.40, 0.48, 0.39, 0.33, 0.12, 0.01, -0.17, -0.29, -0.40, -0.46, -0.50]
+    )
     (check,) = _independent(unknown.groups[0], residuals / residuals.std())
     assert not check.ok
     assert not _independent(known.groups[0], residuals / 0.1)  # its size tells
     random = np.random.default_rng(0)
-    alarms = sum(not _independent(unknown.groups[0], random.standard_normal(12))[0].ok for _ in range(300))
+    alarms = sum(
+        not _independent(unknown.groups[0], random.standard_normal(12))[0].ok for _ in range(300)
+    )
     assert alarms <= 3  # 0.4 are expected

@@ -1,4 +1,6 @@
-"""Extended fiducial inference: exact answers, gradients, and a diagnosis that finds out runs that are not honest."""
+"""Extended fiducial inference: exact answers, gradients, and a diagnosis that finds
+out runs that are not honest.
+"""
 
 import dataclasses
 
@@ -37,7 +39,9 @@ def unknown():
 
 
 def regression(result):
-    """Least squares in the network's own coefficients: estimate, covariance for unit errors, residual sum of squares, free."""
+    """Least squares in the network's own coefficients: estimate, covariance for unit
+    errors, residual sum of squares, free.
+    """
     model, group = result.model, result.problem.groups[0]
     x = group.points.array[:, 0]
     rows = model.ansatz.output[1][0] * (2 * x[:, None] - 1) ** np.arange(5)
@@ -51,7 +55,9 @@ def test_regression_coefficients_have_their_normal_distribution(known):
     found, cov, _, _ = regression(known)
     sd = 0.1 * np.sqrt(np.diag(cov))
     assert np.abs(draws.std(axis=0) / sd - 1).max() < 3.5 * sd_error(known) < 0.08
-    assert np.abs((draws.mean(axis=0) - found) / sd).max() < 3.5 / np.sqrt(known.facts["effective draws"])
+    assert np.abs((draws.mean(axis=0) - found) / sd).max() < 3.5 / np.sqrt(
+        known.facts["effective draws"]
+    )
     assert np.abs(np.corrcoef(draws.T) - 0.01 * cov / np.outer(sd, sd)).max() < 0.1
     assert known.status.name == "CONVERGED"
     assert known.facts["effective draws"] >= 1000
@@ -62,12 +68,16 @@ def test_regression_with_unknown_size_follows_t_and_chi_square(unknown):
     found, cov, rss, free = regression(unknown)
     exact = stats.t(free).std() * np.sqrt(rss / free * np.diag(cov))
     assert np.abs(draws.std(axis=0) / exact - 1).max() < 4 * sd_error(unknown) < 0.1
-    assert np.abs((draws.mean(axis=0) - found) / exact).max() < 3.5 / np.sqrt(unknown.facts["effective draws"])
+    assert np.abs((draws.mean(axis=0) - found) / exact).max() < 3.5 / np.sqrt(
+        unknown.facts["effective draws"]
+    )
     ends = np.sqrt(rss / stats.chi2(free).ppf([0.975, 0.025]))
     row = unknown.parameters().loc["sd_u"]
     assert np.abs([row["lower"] / ends[0] - 1, row["upper"] / ends[1] - 1]).max() < 0.05
     pivot = rss / unknown.draws["sd_u"].values.ravel() ** 2
-    assert stats.kstest(pivot, stats.chi2(free).cdf).statistic < 1.63 / np.sqrt(unknown.facts["effective draws"])
+    assert stats.kstest(pivot, stats.chi2(free).cdf).statistic < 1.63 / np.sqrt(
+        unknown.facts["effective draws"]
+    )
 
 
 def test_imputed_errors_are_the_data_less_the_answer(known):
@@ -106,13 +116,19 @@ def test_poisson_band_has_the_exact_centre_and_width_everywhere():
     exact = 0.05 / np.sqrt(10) * np.sqrt((1 - share) ** 2 + share**2)
     middle = np.mean(problem.exact({"u": problem.groups[0].y.reshape(2, 10)}, x, 0.95)["u"], axis=0)
     assert np.abs(band["sd"].values[0] / exact - 1).max() < 3.5 * sd_error(result) < 0.08
-    assert np.abs((band["mean"].values[0] - middle) / exact).max() < 3.5 / np.sqrt(result.facts["effective draws"])
+    assert np.abs((band["mean"].values[0] - middle) / exact).max() < 3.5 / np.sqrt(
+        result.facts["effective draws"]
+    )
     assert result.diagnose().verdict == "trust"
 
 
-@pytest.mark.parametrize(("told", "network", "tolerance"), [(True, fd.MLP((20,)), 0.1), (False, fd.MLP(), 0.2)])
+@pytest.mark.parametrize(
+    ("told", "network", "tolerance"), [(True, fd.MLP((20,)), 0.1), (False, fd.MLP(), 0.2)]
+)
 def test_few_data_with_large_errors_do_not_make_it_leave_the_equation(told, network, tolerance):
-    """A straight line by u'' = 0: far from the pilot fit its factorisation no longer brings the equation back, and sizes have long tails."""
+    """A straight line by u'' = 0: far from the pilot fit its factorisation no longer
+    brings the equation back, and sizes have long tails.
+    """
     x = np.linspace(0, 1, 8)
     y = 1 + 0.5 * x + 0.1 * np.random.default_rng(3).standard_normal(8)
     problem = fd.Problem(
@@ -128,23 +144,43 @@ def test_few_data_with_large_errors_do_not_make_it_leave_the_equation(told, netw
     design, there = np.stack([np.ones(8), x], axis=1), np.stack([np.ones(3), at], axis=1)
     beta, (rss,), *_ = np.linalg.lstsq(design, y)
     unit = np.sqrt(np.einsum("ki,ij,kj->k", there, np.linalg.inv(design.T @ design), there))
-    half = unit * (0.1 * stats.norm.ppf(0.975) if told else np.sqrt(rss / 6) * stats.t.ppf(0.975, 6))
+    half = unit * (
+        0.1 * stats.norm.ppf(0.975) if told else np.sqrt(rss / 6) * stats.t.ppf(0.975, 6)
+    )
     band = result.band(at)
     assert np.allclose((band.upper - band.lower).values[0], 2 * half, rtol=tolerance)
     assert np.allclose(band["mean"].values[0], there @ beta, atol=0.3 * half.min())
 
 
 def test_two_groups_with_sizes_of_their_own_agree_with_direct_draws():
-    """One size unknown and not the same everywhere, one known; a constant unknown; the start exact."""
+    """One size unknown and not the same everywhere, one known; a constant unknown;
+    the start exact.
+    """
     random, t = np.random.default_rng(1), np.linspace(0.2, 2, 10)
     u = np.exp(-1.3 * t)
-    uneven = fd.Observed("u", x=t, y=u + 0.03 * np.sqrt(t) * random.standard_normal(10), noise=fd.Gaussian(h=jnp.sqrt), name="uneven")
-    even = fd.Observed("u", x=t, y=u + 0.1 * random.standard_normal(10), noise=fd.Gaussian(sd=0.1), name="even")
-    problem = decay(observations=[uneven, even, fd.Observed("u", x=[0.0], y=[1.0], name="start")], network=fd.MLP((10, 10)))
-    result, direct = fd.fit(problem, EFI(effective=400), seed=0), fd.fit(problem, fd.EFIDirect(), seed=0)
+    uneven = fd.Observed(
+        "u",
+        x=t,
+        y=u + 0.03 * np.sqrt(t) * random.standard_normal(10),
+        noise=fd.Gaussian(h=jnp.sqrt),
+        name="uneven",
+    )
+    even = fd.Observed(
+        "u", x=t, y=u + 0.1 * random.standard_normal(10), noise=fd.Gaussian(sd=0.1), name="even"
+    )
+    problem = decay(
+        observations=[uneven, even, fd.Observed("u", x=[0.0], y=[1.0], name="start")],
+        network=fd.MLP((10, 10)),
+    )
+    result, direct = (
+        fd.fit(problem, EFI(effective=400), seed=0),
+        fd.fit(problem, fd.EFIDirect(), seed=0),
+    )
     assert result.diagnose(against=[direct]).verdict == "trust", result.diagnose(against=[direct])
     mine, other = result.parameters(), direct.parameters()
-    assert np.abs(mine["mean"] - other["mean"]).div(other["sd"]).max() < 3.5 * np.sqrt(1 / 400 + 1 / 1000)
+    assert np.abs(mine["mean"] - other["mean"]).div(other["sd"]).max() < 3.5 * np.sqrt(
+        1 / 400 + 1 / 1000
+    )
     assert np.abs(mine["sd"] / other["sd"] - 1).max() < 4 * np.sqrt(1 / 800 + 1 / 2000)
 
 
@@ -155,7 +191,9 @@ def test_the_errors_have_a_figure(known):
 
 
 def test_last_layers_alone_give_the_same_band():
-    """The hyper-network gives the last two of three layers; the first stays as the pilot fit has it."""
+    """The hyper-network gives the last two of three layers; the first stays as the
+    pilot fit has it.
+    """
     result = fd.fit(poisson(), EFI(last_layers=2), seed=2)
     x = np.linspace(-0.7, 0.7, 9)
     share = (x + 0.7) / 1.4
@@ -172,9 +210,13 @@ def test_batches_see_all_observations_on_average(x64):
     data = {name: jnp.asarray(v) for name, v in model.data.items()}
     theta, z = model.init(jax.random.key(0)), jnp.linspace(-1, 1, 6)
     fit = linearise(model, theta, data)
-    energy = Energy(model, fit, EFI(preset="paper")._chain(model).terms(model, fit, jnp.asarray(1.0)))
+    energy = Energy(
+        model, fit, EFI(preset="paper")._chain(model).terms(model, fit, jnp.asarray(1.0))
+    )
     update = Descend(constant(1.0), constant(0.0), batch=2)
-    each = jax.vmap(lambda k: update.slopes(energy, theta, z, data, key=k).for_weights)(jax.random.split(jax.random.key(1), 500))
+    each = jax.vmap(lambda k: update.slopes(energy, theta, z, data, key=k).for_weights)(
+        jax.random.split(jax.random.key(1), 500)
+    )
     whole = update.slopes(energy, theta, z, data, key=jax.random.key(0)).theta
     error = each.std(axis=0) / np.sqrt(500)
     assert np.max(np.abs(each.mean(axis=0) - whole) / (error + 1e-9 * jnp.abs(whole).max())) < 5
@@ -185,7 +227,10 @@ def test_units_do_not_matter():
     """x in [0, 1000] and y near 1e-6."""
     far = fd.problem("linear-regression")
     x, y = 1000 * far.groups[0].points.array[:, 0], 1e-6 * far.observations[0].y
-    moved = far.replace(domain=fd.Box(x=(0, 1000)), observations=[fd.Observed("u", x=x, y=y, noise=fd.Gaussian(sd=1e-7))])
+    moved = far.replace(
+        domain=fd.Box(x=(0, 1000)),
+        observations=[fd.Observed("u", x=x, y=y, noise=fd.Gaussian(sd=1e-7))],
+    )
     result = fd.fit(moved, EFI(), seed=1)
     found, cov, _, _ = regression(fd.fit(far, fd.PINN(adam_steps=0), seed=0))
     del found
@@ -198,19 +243,30 @@ def test_units_do_not_matter():
 def test_the_mean_over_observations_needs_no_table_of_parameters(x64):
     keys = jax.random.split(jax.random.key(0), 6)
     shapes = [((3, 5), (5,)), ((5, 4), (4,))]
-    encoder = tuple((jax.random.normal(k, a), jax.random.normal(k, b)) for k, (a, b) in zip(keys, shapes, strict=False))
-    network = HyperNetwork(encoder, jax.random.normal(keys[2], (4, 7)), jax.random.normal(keys[3], (7,)))
+    encoder = tuple(
+        (jax.random.normal(k, a), jax.random.normal(k, b))
+        for k, (a, b) in zip(keys, shapes, strict=False)
+    )
+    network = HyperNetwork(
+        encoder, jax.random.normal(keys[2], (4, 7)), jax.random.normal(keys[3], (7,))
+    )
     neck = encode(encoder, jax.random.normal(keys[4], (9, 3)))
     table = neck @ network.out + network.shift
     np.testing.assert_allclose(answer(network, neck), table.mean(axis=0), rtol=1e-12)
     scatter = jnp.sum((table - table.mean(axis=0)) ** 2)
-    np.testing.assert_allclose(jnp.sum(spread(neck) * (network.out @ network.out.T)), scatter, rtol=1e-12)
+    np.testing.assert_allclose(
+        jnp.sum(spread(neck) * (network.out @ network.out.T)), scatter, rtol=1e-12
+    )
 
 
 def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
-    """Force on the errors and steps of all weights, against automatic differentiation of Algorithm 1's energy written out."""
+    """Force on the errors and steps of all weights, against automatic
+    differentiation of Algorithm 1's energy written out.
+    """
     problem = fd.problem("poisson", n_f=12).replace(network=fd.MLP((6,)))
-    problem = dataclasses.replace(problem, paper={"efi": {**problem.paper["efi"], "steps": 1000, "encoder": (5, 4)}})
+    problem = dataclasses.replace(
+        problem, paper={"efi": {**problem.paper["efi"], "steps": 1000, "encoder": (5, 4)}}
+    )
     model = bind(problem)
     data = {name: jnp.asarray(v) for name, v in model.data.items()}
     theta = model.init(jax.random.key(0))
@@ -220,7 +276,10 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
     z = jax.random.normal(jax.random.key(1), (20,))
     rows = chain._rows(model, data, z)
     keys = jax.random.split(jax.random.key(2), 3)
-    encoder = ((jax.random.normal(keys[0], (3, 5)), jnp.zeros(5)), (jax.random.normal(keys[1], (5, 4)), jnp.ones(4)))
+    encoder = (
+        (jax.random.normal(keys[0], (3, 5)), jnp.zeros(5)),
+        (jax.random.normal(keys[1], (5, 4)), jnp.ones(4)),
+    )
     network = HyperNetwork(encoder, 0.1 * jax.random.normal(keys[2], (4, model.size)), theta)
     strength = 50 + (500 - 50) * 0.5
 
@@ -234,15 +293,29 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
         return strength * (gaps + jnp.sum((each - mean) ** 2))
 
     by_network, by_z = jax.grad(written_out, argnums=(0, 1))(network, z)
-    necks, pull = jax.vjp(lambda encoder, z: encode(encoder, chain._rows(model, data, z)), encoder, z)
+    necks, pull = jax.vjp(
+        lambda encoder, z: encode(encoder, chain._rows(model, data, z)), encoder, z
+    )
     update, energy = Descend(constant(1.0), constant(0.0)), Energy(model, fit, terms)
     slopes = update.slopes(energy, answer(network, necks), z, data, key=keys[0])
-    through = pull(network.out @ slopes.theta / 20 + scatter_slope(network, necks, terms.together))[1]
+    through = pull(network.out @ slopes.theta / 20 + scatter_slope(network, necks, terms.together))[
+        1
+    ]
     np.testing.assert_allclose(slopes.z + through, by_z, rtol=1e-8)
-    now = Now(answer(network, necks), slopes, necks, lambda c: pull(c)[0], rows, z, update.plan(jnp.asarray(0.05)))
+    now = Now(
+        answer(network, necks),
+        slopes,
+        necks,
+        lambda c: pull(c)[0],
+        rows,
+        z,
+        update.plan(jnp.asarray(0.05)),
+    )
     moved, _, _ = update.step(network, update.init(network), energy, None, data, now)
     # the prior N(0, 100) adds a hundredth of each weight
-    for before, after, slope in zip(*map(jax.tree.leaves, (network, moved, by_network)), strict=True):
+    for before, after, slope in zip(
+        *map(jax.tree.leaves, (network, moved, by_network)), strict=True
+    ):
         np.testing.assert_allclose(before - after, slope + before / 100, rtol=1e-7, atol=1e-7)
 
 

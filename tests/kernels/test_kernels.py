@@ -25,7 +25,10 @@ def sampled(request):
 
         def step(carry, key):
             position, memory = carry
-            force, noise = -jnp.asarray(PRECISION) @ (position - jnp.asarray(CENTRE)), jax.random.normal(key, position.shape)
+            force, noise = (
+                -jnp.asarray(PRECISION) @ (position - jnp.asarray(CENTRE)),
+                jax.random.normal(key, position.shape),
+            )
             return kernel.step(position, memory, force, jnp.asarray(size), noise), None
 
         def record(carry, key):
@@ -33,7 +36,11 @@ def sampled(request):
             return carry, carry
 
         first, *rest = jax.random.split(key, 2)
-        return jax.lax.scan(record, (start, kernel.init(start, key=first)), jax.random.split(rest[0], STEPS // APART))[1]
+        return jax.lax.scan(
+            record,
+            (start, kernel.init(start, key=first)),
+            jax.random.split(rest[0], STEPS // APART),
+        )[1]
 
     with jax.enable_x64(True):
         position, memory = jax.jit(jax.vmap(chain))(jax.random.split(jax.random.key(1), CHAINS))
@@ -50,7 +57,8 @@ def test_mean_and_covariance_are_those_of_the_target(sampled):
     assert np.all(np.abs(along.mean(axis=0)) < 4 * np.sqrt(expected / n))
     assert np.all(np.abs(along.var(axis=0) / expected - 1) < 4 * np.sqrt(2 / n))
     assert abs(np.mean(along[:, 0] * along[:, 1])) < 4 * np.sqrt(expected.prod() / n)
-    # and the step size costs no more than a fifth of the variance of the stiffest direction
+    # and the step size costs no more than a fifth of the variance of the stiffest
+    # direction
     assert np.all(np.abs(expected * values - 1) < 0.2)
 
 

@@ -17,7 +17,9 @@ GRID = np.linspace(-0.7, 0.7, 101)
 
 
 def exact_poisson(y: np.ndarray) -> np.ndarray:
-    """METHOD.md section 3: the truth plus the straight line through the mean errors at both ends."""
+    """METHOD.md section 3: the truth plus the straight line through the mean errors
+    at both ends.
+    """
     left, right = y.reshape(2, -1).mean(axis=1) - np.sin(6 * ENDS) ** 3
     s = (GRID + 0.7) / 1.4
     return np.sin(6 * GRID) ** 3 + (1 - s) * left + s * right
@@ -29,7 +31,9 @@ def observed(problem: fd.Problem, name: str = "u") -> np.ndarray:
 
 def assert_poisson_exact(result: fd.Result, standard_error: float) -> None:
     # 2 % of a standard error would change a 95 % interval's coverage by less than .01 %
-    deviation = np.abs(result.band(GRID)["mean"].sel(output="u").values - exact_poisson(observed(result.problem)))
+    deviation = np.abs(
+        result.band(GRID)["mean"].sel(output="u").values - exact_poisson(observed(result.problem))
+    )
     assert deviation.max() <= 0.02 * standard_error
 
 
@@ -45,16 +49,22 @@ def test_poisson_estimate_stays_exact_for_very_precise_data():
 
 
 def test_units_do_not_matter():
-    """The same problem with x in [0, 1000] and u near 1e-6: the scaling is automatic, so the accuracy is the same."""
+    """The same problem with x in [0, 1000] and u near 1e-6: the scaling is
+    automatic, so the accuracy is the same.
+    """
     length, size = 1000.0, 1e-6
     x_f = np.linspace(0, length, 100)
     y = size * observed(poisson()).reshape(2, 10)
-    # 0.01 u'' = f  becomes  0.01 v'' = f * size * (1.4 / length)^2  for v = size * u on the longer line
+    # 0.01 u'' = f  becomes  0.01 v'' = f * size * (1.4 / length)^2  for v = size * u on
+    # the longer line
     f = source(-0.7 + 1.4 * x_f / length) * size * (1.4 / length) ** 2
     problem = fd.Problem(
         equation=lambda u, x, p: 0.01 * fd.derivative(u, x, order=2),
         domain=fd.Box(x=(0, length)),
-        observations=[fd.Observed("u", x=[0, length], y=y, noise=fd.Gaussian(sd=0.05 * size)), fd.Observed("equation", x=x_f, y=f)],
+        observations=[
+            fd.Observed("u", x=[0, length], y=y, noise=fd.Gaussian(sd=0.05 * size)),
+            fd.Observed("equation", x=x_f, y=f),
+        ],
         network=SMALL,
     )
     result = fd.fit(problem, fd.PINN(), seed=0)
@@ -67,7 +77,14 @@ def decay_by_scipy(problem: fd.Problem) -> tuple[float, float]:
     """Least-squares k of exp(-k t), and its standard error at sd 0.05."""
     group = problem.groups[0]
     t = group.points.array[:, 0]
-    k, covariance = curve_fit(lambda t, k: np.exp(-k * t), t, group.y, p0=1.0, sigma=np.full(t.size, 0.05), absolute_sigma=True)
+    k, covariance = curve_fit(
+        lambda t, k: np.exp(-k * t),
+        t,
+        group.y,
+        p0=1.0,
+        sigma=np.full(t.size, 0.05),
+        absolute_sigma=True,
+    )
     return float(k[0]), float(np.sqrt(covariance[0, 0]))
 
 
@@ -85,12 +102,15 @@ def test_unknown_noise_size_is_its_maximum_likelihood_value(decay_fit):
     sd = np.sqrt(np.mean((group.y - np.exp(-k * group.points.array[:, 0])) ** 2))
     table = decay_fit.parameters()
     assert abs(table.loc["k", "estimate"] - k) <= 0.01 * error
-    # the sd is flat in k at the optimum, so an error of 1 % of a standard error in k hardly moves it
+    # the sd is flat in k at the optimum, so an error of 1 % of a standard error in k
+    # hardly moves it
     assert table.loc["sd_u", "estimate"] == pytest.approx(sd, rel=1e-3)
 
 
 def test_system_with_named_outputs():
-    """A chain of two decays, a -> b -> nothing, against least squares on its closed form."""
+    """A chain of two decays, a -> b -> nothing, against least squares on its closed
+    form.
+    """
     t = np.linspace(0.1, 3, 15)
 
     def a(t, k1, k2):
@@ -104,7 +124,9 @@ def test_system_with_named_outputs():
     y_a, y_b = (f(t, 1.2, 0.5) + sd * random.standard_normal(t.size) for f in (a, b))
 
     def equation(f, t, p):
-        return fd.derivative(f.a, t) + p["k1"] * f.a(t), fd.derivative(f.b, t) - p["k1"] * f.a(t) + p["k2"] * f.b(t)
+        return fd.derivative(f.a, t) + p["k1"] * f.a(t), fd.derivative(f.b, t) - p["k1"] * f.a(
+            t
+        ) + p["k2"] * f.b(t)
 
     problem = fd.Problem(
         equation=equation,
@@ -122,7 +144,12 @@ def test_system_with_named_outputs():
     )
     result = fd.fit(problem, fd.PINN(), seed=0)
     assert result.status is Status.CONVERGED
-    best = least_squares(lambda k: np.concatenate([a(t, *k) - y_a, b(t, *k) - y_b]) / sd, [1.0, 0.6], xtol=1e-12, ftol=1e-12)
+    best = least_squares(
+        lambda k: np.concatenate([a(t, *k) - y_a, b(t, *k) - y_b]) / sd,
+        [1.0, 0.6],
+        xtol=1e-12,
+        ftol=1e-12,
+    )
     errors = np.sqrt(np.diag(np.linalg.inv(best.jac.T @ best.jac)))
     found = result.parameters().loc[["k1", "k2"], "estimate"].to_numpy()
     assert np.all(np.abs(found - best.x) <= 0.01 * errors)
@@ -130,7 +157,9 @@ def test_system_with_named_outputs():
 
 @pytest.fixture(scope="session")
 def heat_fit() -> fd.Result:
-    """u_t = D u_xx with u = exp(-pi^2 D t) sin(pi x), D = 0.1, exact initial and boundary values."""
+    """u_t = D u_xx with u = exp(-pi^2 D t) sin(pi x), D = 0.1, exact initial and
+    boundary values.
+    """
     random = np.random.default_rng(2)
     x, t = random.uniform(0.1, 0.9, 25), random.uniform(0.1, 1.0, 25)
     y = np.exp(-0.1 * np.pi**2 * t) * np.sin(np.pi * x) + 0.02 * random.standard_normal(25)
@@ -165,11 +194,15 @@ def test_partial_differential_equation_with_unknown_diffusivity(heat_fit):
         absolute_sigma=True,
     )
     assert heat_fit.status.usable
-    assert abs(heat_fit.parameters().loc["D", "estimate"] - d[0]) <= 0.01 * np.sqrt(covariance[0, 0])
+    assert abs(heat_fit.parameters().loc["D", "estimate"] - d[0]) <= 0.01 * np.sqrt(
+        covariance[0, 0]
+    )
 
 
 def test_too_few_collocation_points_are_noticed():
-    """Between four points a network may do what it likes; the residual at new points says so."""
+    """Between four points a network may do what it likes; the residual at new points
+    says so.
+    """
     diagnosis = fd.fit(decay(collocation=fd.collocation.grid(4)), fd.PINN(), seed=0).diagnose()
     assert diagnosis.verdict == "do not trust"
     assert any("new points" in c.name and not c.ok for c in diagnosis.checks)
@@ -186,7 +219,9 @@ def test_point_estimate_says_why_it_has_no_interval(poisson_fit):
 
 
 def test_several_chains_give_the_best_one(x64):
-    """Of several chains a converged one with the smallest loss is the answer, whatever the order."""
+    """Of several chains a converged one with the smallest loss is the answer,
+    whatever the order.
+    """
     method = fd.PINN(adam_steps=1, lm_steps=1, chains=3)
     model = bind(decay())
     losses = np.array([[[3.0, 2.0], [5.0, np.nan], [4.0, 1.0]]])
@@ -196,7 +231,11 @@ def test_several_chains_give_the_best_one(x64):
 
     from fiducial.methods.base import Outcome
 
-    answer = method.collect(model, model.data, Outcome(SimpleNamespace(theta=theta), status, {"lm": {"loss": losses}}, {}, {}))
+    answer = method.collect(
+        model,
+        model.data,
+        Outcome(SimpleNamespace(theta=theta), status, {"lm": {"loss": losses}}, {}, {}),
+    )
     assert answer.estimate[0, 0] == 0.0  # chain 2 has a smaller loss but failed; chain 1 ended at 5
 
 
@@ -220,22 +259,33 @@ def test_data_sets_in_one_batch_each_get_their_exact_answer(x64, batched):
     assert outcome.status.shape == (3, 1)
     for i in range(3):
         assert Status(int(outcome.status[i, 0])).usable
-        deviation = np.abs(field_on_grid(model, outcome.state.theta[i, 0]) - exact_poisson(data["u"][i]))
+        deviation = np.abs(
+            field_on_grid(model, outcome.state.theta[i, 0]) - exact_poisson(data["u"][i])
+        )
         assert deviation.max() <= 0.02 * 0.05 / np.sqrt(10)
 
 
 def test_a_data_set_alone_gives_what_it_gives_in_a_batch(x64, batched):
     model, data, outcome = batched
-    alone = run(model, fd.PINN(adam_steps=300), {n: y[1:2] for n, y in data.items()}, seed=0, first=1).outcome
-    # same random start; rounding differs with the batch size and grows along Adam's path, but not above its convergence error
-    both = field_on_grid(model, alone.state.theta[0, 0]), field_on_grid(model, outcome.state.theta[1, 0])
+    alone = run(
+        model, fd.PINN(adam_steps=300), {n: y[1:2] for n, y in data.items()}, seed=0, first=1
+    ).outcome
+    # same random start; rounding differs with the batch size and grows along Adam's
+    # path, but not above its convergence error
+    both = (
+        field_on_grid(model, alone.state.theta[0, 0]),
+        field_on_grid(model, outcome.state.theta[1, 0]),
+    )
     assert np.abs(both[0] - both[1]).max() <= 0.01 * 0.05 / np.sqrt(10)
 
 
 def test_chains_start_apart_and_do_not_depend_on_how_many_there_are(x64):
     model = bind(decay())
     data = batch(model, 1)
-    one, three = (run(model, fd.PINN(adam_steps=5, lm_steps=0, chains=c), data, seed=0).outcome.state.theta for c in (1, 3))
+    one, three = (
+        run(model, fd.PINN(adam_steps=5, lm_steps=0, chains=c), data, seed=0).outcome.state.theta
+        for c in (1, 3)
+    )
     np.testing.assert_allclose(one[0, 0], three[0, 0], rtol=1e-4, atol=1e-5)  # float32 steps
     assert np.abs(three[0, 1] - three[0, 0]).max() > 0.01
 
@@ -267,9 +317,18 @@ def test_divergence_is_a_status_of_the_result_and_not_an_exception():
 def test_other_data_stay_when_something_else_is_changed():
     changed = poisson().with_data({"u": np.arange(20.0)})
     np.testing.assert_array_equal(changed.replace(name="mine").groups[0].y, np.arange(20.0))
-    np.testing.assert_array_equal(changed.replace(observations=poisson().observations).groups[0].y, poisson().groups[0].y)
+    np.testing.assert_array_equal(
+        changed.replace(observations=poisson().observations).groups[0].y, poisson().groups[0].y
+    )
     values = np.arange(float(decay().groups[0].y.size))
-    other = decay().with_data({"u": values}).replace(collocation=fd.collocation.grid(7), equation=lambda u, t, p: fd.derivative(u, t) + p["k"])
+    other = (
+        decay()
+        .with_data({"u": values})
+        .replace(
+            collocation=fd.collocation.grid(7),
+            equation=lambda u, t, p: fd.derivative(u, t) + p["k"],
+        )
+    )
     np.testing.assert_array_equal(other.groups[0].y, values)
     assert other.groups[-1].y.size == 7
     with pytest.raises(ValueError, match="1 of the values are not finite"):
@@ -277,7 +336,9 @@ def test_other_data_stay_when_something_else_is_changed():
 
 
 def test_points_that_the_user_chose_stay(x64):
-    """In a plane points that fill the domain move while a network is fitted; others are where the equation holds, and it may not hold elsewhere."""
+    """In a plane points that fill the domain move while a network is fitted; others
+    are where the equation holds, and it may not hold elsewhere.
+    """
     box, key = fd.Box(x=(0, 1), t=(0, 1)), jax.random.key(0)
     mine = {"x": np.linspace(0, 0.2, 30), "t": np.linspace(0, 0.3, 30)}
 
@@ -285,14 +346,21 @@ def test_points_that_the_user_chose_stay(x64):
 
     def moved(rule, *more):
         given = {"collocation": rule, "observations": [datum, *more]}
-        problem = fd.Problem(equation=lambda u, at, p: fd.derivative(u, at, "t"), domain=box, network=TINY, **given)
+        problem = fd.Problem(
+            equation=lambda u, at, p: fd.derivative(u, at, "t"), domain=box, network=TINY, **given
+        )
         model = bind(problem)
         return [
             np.abs(np.asarray(b.sites.array) - a.sites.array).max() > 0
             for a, b in zip(model.groups, model.with_moved_points(key).groups, strict=True)
         ]
 
-    for rule in (None, fd.collocation.grid(5), fd.collocation.sobol(16), fd.collocation.latin_hypercube(16)):
+    for rule in (
+        None,
+        fd.collocation.grid(5),
+        fd.collocation.sobol(16),
+        fd.collocation.latin_hypercube(16),
+    ):
         assert moved(rule) == [False, True]
     assert moved(fd.collocation.at_points(mine)) == [False, False]
     assert moved(lambda domain: np.stack([mine["x"], mine["t"]], axis=1)) == [False, False]
@@ -305,7 +373,11 @@ def test_a_wrong_noise_size_would_be_noticed(poisson_fit):
     assert any(c.name == "misfit of 'u'" and c.ok for c in poisson_fit.diagnose().checks)
     precise = fd.Observed("u", x=ENDS, y=observed(problem).reshape(2, 10), noise=fd.Gaussian(0.01))
     closer = problem.replace(observations=[precise, problem.observations[1]])
-    check = next(c for c in fd.Result(poisson_fit.tree, closer).diagnose().checks if c.name == "misfit of 'u'")
+    check = next(
+        c
+        for c in fd.Result(poisson_fit.tree, closer).diagnose().checks
+        if c.name == "misfit of 'u'"
+    )
     assert not check.ok
 
 

@@ -19,30 +19,46 @@ RANDOM = np.random.default_rng(0)
 MEAN, Z = RANDOM.normal(size=4)[INDEX], RANDOM.normal(size=7)
 Y = MEAN + 0.3 * Z
 
-# One line for each way to declare a model, with its parameters and the covariance that it states;
-# a new model adds its own, and the test below asks for it.
+# One line for each way to declare a model, with its parameters and the covariance that
+# it states; a new model adds its own, and the test below asks for it.
 T = SITES[INDEX]
 CASES = {
     "Gaussian known": (fd.Gaussian(sd=0.3), {}, np.full(7, 0.3)),
     "Gaussian per point": (fd.Gaussian(sd=np.linspace(0.1, 0.7, 7)), {}, np.linspace(0.1, 0.7, 7)),
     "Gaussian unknown": (fd.Gaussian(), {"sd": 0.4}, np.full(7, 0.4)),
     "Gaussian heteroscedastic": (fd.Gaussian(sd=0.3, h=jnp.sqrt), {}, 0.3 * np.sqrt(T)),
-    "Gaussian heteroscedastic unknown": (fd.Gaussian(h=lambda t: 1 + t), {"sd": 0.2}, 0.2 * (1 + T)),
+    "Gaussian heteroscedastic unknown": (
+        fd.Gaussian(h=lambda t: 1 + t),
+        {"sd": 0.2},
+        0.2 * (1 + T),
+    ),
 }
-CASES = {name: (noise, parameters, np.diag(sd**2)) for name, (noise, parameters, sd) in CASES.items()}
+CASES = {
+    name: (noise, parameters, np.diag(sd**2)) for name, (noise, parameters, sd) in CASES.items()
+}
 UNIT = np.array([0, 1, 2, 0, 0, 1, 0])  # the how-manieth replicate of its point
 
 
 def falling(sd, length):
-    """Covariance of errors within a unit, with 2 % of the variance to each by itself."""
+    """Covariance of errors within a unit, with 2 % of the variance to each by
+    itself.
+    """
     near = np.where(UNIT[:, None] == UNIT, np.exp(-np.abs(T[:, None] - T) / length), 0.0)
     return sd**2 * (0.98 * near + 0.02 * np.eye(7))
 
 
 CASES |= {
     "Correlated known": (fd.Correlated(over=("t",), sd=0.3, length=1.5), {}, falling(0.3, 1.5)),
-    "Correlated unknown": (fd.Correlated(over=("t",)), {"sd": 0.4, "length_t": 0.8}, falling(0.4, 0.8)),
-    "Correlated size unknown": (fd.Correlated(over=("t",), length={"t": 3.0}), {"sd": 0.4}, falling(0.4, 3.0)),
+    "Correlated unknown": (
+        fd.Correlated(over=("t",)),
+        {"sd": 0.4, "length_t": 0.8},
+        falling(0.4, 0.8),
+    ),
+    "Correlated size unknown": (
+        fd.Correlated(over=("t",), length={"t": 3.0}),
+        {"sd": 0.4},
+        falling(0.4, 3.0),
+    ),
 }
 every_case = pytest.mark.parametrize("case", CASES)
 
@@ -63,18 +79,25 @@ def test_pull_undoes_push(case):
 @every_case
 def test_pushed_errors_have_the_stated_size(case):
     noise, parameters, covariance = CASES[case]
-    factor = np.asarray(jax.vmap(lambda z: noise.push(MEAN, z, POINTS, parameters) - MEAN)(np.eye(7))).T
+    factor = np.asarray(
+        jax.vmap(lambda z: noise.push(MEAN, z, POINTS, parameters) - MEAN)(np.eye(7))
+    ).T
     np.testing.assert_allclose(factor @ factor.T, covariance, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(
-        noise.sd(POINTS, parameters) if "per point" not in case else np.sqrt(np.diag(covariance)), np.sqrt(np.diag(covariance))
+        noise.sd(POINTS, parameters) if "per point" not in case else np.sqrt(np.diag(covariance)),
+        np.sqrt(np.diag(covariance)),
     )
 
 
 @every_case
 def test_whitened_data_have_unit_variance_and_keep_the_whole_likelihood(case):
-    """Replicates collapse without loss: whitened rows and the scatter within replicates make up sum z^2."""
+    """Replicates collapse without loss: whitened rows and the scatter within
+    replicates make up sum z^2.
+    """
     noise, parameters, covariance = CASES[case]
-    rows = noise.whiten_data(Y, POINTS, INDEX, 4, parameters) - noise.whiten_mean(MEAN[[0, 3, 4, 6]], POINTS, INDEX, 4, parameters)
+    rows = noise.whiten_data(Y, POINTS, INDEX, 4, parameters) - noise.whiten_mean(
+        MEAN[[0, 3, 4, 6]], POINTS, INDEX, 4, parameters
+    )
     z = np.asarray(noise.pull(MEAN, Y, POINTS, parameters))
     weight, design = np.linalg.inv(covariance), np.eye(4)[INDEX]
     centre = np.linalg.solve(design.T @ weight @ design, design.T @ weight @ Y)
@@ -85,7 +108,10 @@ def test_whitened_data_have_unit_variance_and_keep_the_whole_likelihood(case):
     target = noise.whiten_mean(MEAN[[0, 3, 4, 6]], POINTS, INDEX, 4, parameters)
 
     def whitened(e):
-        return noise.whiten_data(noise.push(MEAN, e, POINTS, parameters), POINTS, INDEX, 4, parameters) - target
+        return (
+            noise.whiten_data(noise.push(MEAN, e, POINTS, parameters), POINTS, INDEX, 4, parameters)
+            - target
+        )
 
     simulated = np.asarray(jax.vmap(whitened)(errors))
     np.testing.assert_allclose(np.cov(simulated.T), np.eye(4), atol=4 * np.sqrt(2 / 4000))
@@ -107,7 +133,9 @@ def test_estimate_is_where_the_likelihood_is_largest(case):
     assert set(found) == set(parameters)
     here = float(noise.log_prob(MEAN, Y, POINTS, found))
     for name, best in found.items():
-        for factor in (0.99, 1.01) if name == "sd" else ():  # lengths have a test of their own below
+        for factor in (
+            (0.99, 1.01) if name == "sd" else ()
+        ):  # lengths have a test of their own below
             assert float(noise.log_prob(MEAN, Y, POINTS, {**found, name: factor * best})) < here
 
 
@@ -121,7 +149,9 @@ def test_log_prob_is_the_logarithm_of_the_density(case):
 def test_gaussian_sizes_in_closed_form():
     t = SITES[INDEX]
     assert np.asarray(fd.Gaussian(sd=0.3).sd(POINTS, {})).tolist() == [0.3] * 7
-    np.testing.assert_allclose(fd.Gaussian(sd=0.3, h=jnp.sqrt).sd(POINTS, {}), 0.3 * np.sqrt(t), rtol=1e-6)
+    np.testing.assert_allclose(
+        fd.Gaussian(sd=0.3, h=jnp.sqrt).sd(POINTS, {}), 0.3 * np.sqrt(t), rtol=1e-6
+    )
     np.testing.assert_allclose(fd.Gaussian(h=lambda t: 2.0).sd(POINTS, {"sd": 0.5}), np.ones(7))
     h = 1 + t
     found = fd.Gaussian(h=lambda t: 1 + t).estimate(MEAN, Y, POINTS, {"sd": 1.0})["sd"]
@@ -133,20 +163,26 @@ def test_the_pilot_guess_of_an_unknown_size_comes_from_the_replicates():
     groups = [Y[i == INDEX] for i in range(4)]
     pooled = np.sqrt(sum(np.sum((g - g.mean()) ** 2) for g in groups) / (7 - 4))
     assert float(pilot.guess) == pytest.approx(pooled)
-    single = fd.Gaussian().unknowns(np.zeros(3), Points(("t",), np.arange(3.0)[:, None]), np.arange(3))["sd"]
+    single = fd.Gaussian().unknowns(
+        np.zeros(3), Points(("t",), np.arange(3.0)[:, None]), np.arange(3)
+    )["sd"]
     assert float(single.guess) > 0
     assert fd.Gaussian(sd=1.0).unknowns(Y, POINTS, INDEX) == {}
 
 
 def test_correlation_lengths_are_found():
-    """As likely, to a step of a fifth, as the best that SciPy finds within the same reach, for a grid of two coordinates."""
+    """As likely, to a step of a fifth, as the best that SciPy finds within the same
+    reach, for a grid of two coordinates.
+    """
     x, t = (v.ravel() for v in np.meshgrid(np.arange(12.0), np.arange(6.0), indexing="ij"))
     points, noise = Points(("x", "t"), np.stack([x, t], axis=1)), fd.Correlated(over=("x", "t"))
     true = {"sd": 2.0, "length_x": 3.0, "length_t": 0.8}
     y = noise.push(np.zeros(72), np.random.default_rng(4).standard_normal(72), points, true)
 
     def cost(logs):
-        return -float(noise.log_prob(np.zeros(72), y, points, dict(zip(true, np.exp(logs), strict=True))))
+        return -float(
+            noise.log_prob(np.zeros(72), y, points, dict(zip(true, np.exp(logs), strict=True)))
+        )
 
     start = {name: guess.guess for name, guess in noise.unknowns(y, points, np.arange(72)).items()}
     best = optimize.minimize(cost, np.zeros(3), method="Nelder-Mead", options={"maxiter": 400})
@@ -155,7 +191,9 @@ def test_correlation_lengths_are_found():
         found = step(found)
     reached = cost(np.log([float(found[name]) for name in true]))
     assert reached < best.fun + 0.1
-    assert reached < cost(np.log([float(start[name]) for name in true])) - 1  # the start was not good enough already
+    assert (
+        reached < cost(np.log([float(start[name]) for name in true])) - 1
+    )  # the start was not good enough already
     assert abs(best.x[1] - np.log(3.0)) < 1.5  # the sample knows its lengths at all
 
 

@@ -1,4 +1,6 @@
-"""Effective draws and R-hat against autoregressive chains, whose correlation is known."""
+"""Effective draws and R-hat against autoregressive chains, whose correlation is
+known.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Damped steps against NumPy's linear algebra, and the polish on a problem with an exact solution."""
+"""Damped steps against NumPy's linear algebra, and the polish on a problem with an
+exact solution.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +9,14 @@ import pytest
 
 import fiducial as fd
 from fiducial.model.binding import bind
-from fiducial.numerics.least_squares import curvature, damped_solver, eliminate, ridge_solver, stack_linearisation, stack_rows
+from fiducial.numerics.least_squares import (
+    curvature,
+    damped_solver,
+    eliminate,
+    ridge_solver,
+    stack_linearisation,
+    stack_rows,
+)
 from helpers import TINY, decay
 
 pytestmark = pytest.mark.usefixtures("x64")
@@ -20,7 +29,12 @@ def test_a_damped_step_is_ridge_regression(m, p, damping):
     jacobian, residual = random.normal(size=(m, p)), random.normal(size=m)
     mu = damping * np.sum(jacobian**2) / m
     expected = np.linalg.solve(jacobian.T @ jacobian + mu * np.eye(p), jacobian.T @ residual)
-    np.testing.assert_allclose(damped_solver(jnp.asarray(jacobian), jnp.asarray(damping))(jnp.asarray(residual)), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        damped_solver(jnp.asarray(jacobian), jnp.asarray(damping))(jnp.asarray(residual)),
+        expected,
+        rtol=1e-9,
+        atol=1e-12,
+    )
 
 
 @pytest.mark.parametrize(("m", "p"), [(5, 12), (12, 5)], ids=["dual", "primal"])
@@ -28,32 +42,48 @@ def test_without_damping_it_is_the_shortest_least_squares_step(m, p):
     random = np.random.default_rng(1)
     jacobian, residual = random.normal(size=(m, p)), random.normal(size=m)
     expected = np.linalg.lstsq(jacobian, residual, rcond=None)[0]
-    np.testing.assert_allclose(damped_solver(jnp.asarray(jacobian), jnp.asarray(1e-14))(jnp.asarray(residual)), expected, rtol=1e-8)
+    np.testing.assert_allclose(
+        damped_solver(jnp.asarray(jacobian), jnp.asarray(1e-14))(jnp.asarray(residual)),
+        expected,
+        rtol=1e-8,
+    )
 
 
 def test_curvature_is_the_second_derivative_along_a_line():
     random = np.random.default_rng(2)
     square, linear = random.normal(size=(3, 4, 4)), random.normal(size=(3, 4))
     along = random.normal(size=4)
-    found = curvature(lambda t: jnp.einsum("i,mij,j->m", t, square, t) + linear @ t, jnp.asarray(random.normal(size=4)), jnp.asarray(along))
+    found = curvature(
+        lambda t: jnp.einsum("i,mij,j->m", t, square, t) + linear @ t,
+        jnp.asarray(random.normal(size=4)),
+        jnp.asarray(along),
+    )
     np.testing.assert_allclose(found, 2 * np.einsum("i,mij,j->m", along, square, along), rtol=1e-9)
 
 
 def test_residual_rows_and_jacobian_belong_together():
-    """The rows are weighted and whitened data minus means, and the Jacobian is their negative derivative."""
+    """The rows are weighted and whitened data minus means, and the Jacobian is their
+    negative derivative.
+    """
     model = bind(decay(network=TINY))
     theta = model.init(jax.random.key(0))
-    residual, jacobian = jax.jit(lambda t: stack_linearisation(model, t, model.data, jnp.asarray(7.0)))(theta)
+    residual, jacobian = jax.jit(
+        lambda t: stack_linearisation(model, t, model.data, jnp.asarray(7.0))
+    )(theta)
 
     def rows(theta):
         parts = model.residuals(theta, model.data)
         return jnp.concatenate([parts[g.name] * (7.0 if g.exact else 1.0) for g in model.groups])
 
     np.testing.assert_allclose(residual, rows(theta), rtol=1e-12)
-    np.testing.assert_allclose(stack_rows(model, theta, model.data, jnp.asarray(7.0)), residual, rtol=1e-9)
+    np.testing.assert_allclose(
+        stack_rows(model, theta, model.data, jnp.asarray(7.0)), residual, rtol=1e-9
+    )
     np.testing.assert_allclose(jacobian, -jax.jit(jax.jacfwd(rows))(theta), rtol=1e-9, atol=1e-9)
     noisy = np.asarray(model.residuals(theta, model.data)["u"])
-    np.testing.assert_allclose(noisy, (model.data["u"] - np.asarray(model.mean(theta, model.groups[0]))) / 0.05, rtol=1e-9)
+    np.testing.assert_allclose(
+        noisy, (model.data["u"] - np.asarray(model.mean(theta, model.groups[0]))) / 0.05, rtol=1e-9
+    )
 
 
 def test_the_polish_alone_solves_a_problem_of_exact_values():
@@ -75,9 +105,17 @@ def test_the_polish_alone_solves_a_problem_of_exact_values():
 def test_a_cost_for_each_parameter_is_a_general_ridge():
     random = np.random.default_rng(3)
     for m, p in ((5, 12), (12, 5)):
-        jacobian, residual, cost = random.normal(size=(m, p)), random.normal(size=m), random.uniform(0.1, 10.0, p)
+        jacobian, residual, cost = (
+            random.normal(size=(m, p)),
+            random.normal(size=m),
+            random.uniform(0.1, 10.0, p),
+        )
         expected = np.linalg.solve(jacobian.T @ jacobian + np.diag(cost), jacobian.T @ residual)
-        np.testing.assert_allclose(ridge_solver(jnp.asarray(jacobian), jnp.asarray(cost))(jnp.asarray(residual)), expected, rtol=1e-9)
+        np.testing.assert_allclose(
+            ridge_solver(jnp.asarray(jacobian), jnp.asarray(cost))(jnp.asarray(residual)),
+            expected,
+            rtol=1e-9,
+        )
 
 
 def test_small_systems_are_solved_as_by_numpy():

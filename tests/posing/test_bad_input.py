@@ -1,4 +1,6 @@
-"""Mistakes in posing a problem: a message that names the culprit and the fix, before any compilation."""
+"""Mistakes in posing a problem: a message that names the culprit and the fix, before
+any compilation.
+"""
 
 import math
 
@@ -13,7 +15,9 @@ from helpers import TINY, decay
 
 
 def posed(observed=None, **changes) -> fd.Problem:
-    return decay(network=TINY, **({} if observed is None else {"observations": [observed]}), **changes)
+    return decay(
+        network=TINY, **({} if observed is None else {"observations": [observed]}), **changes
+    )
 
 
 NOISE = fd.Gaussian(0.1)
@@ -23,32 +27,77 @@ NOISE = fd.Gaussian(0.1)
     ("make", "message"),
     [
         (lambda: fd.Observed("u", x=[0.0, 1.0], y=[1.0, np.nan]), r"'u': y\[1\] is nan"),
-        (lambda: fd.Observed("u", x=[0.0, 1.0], y=[[1.0, 2.0], [np.inf, 1.0]]), r"'u': y\[1, 0\] is inf"),
+        (
+            lambda: fd.Observed("u", x=[0.0, 1.0], y=[[1.0, 2.0], [np.inf, 1.0]]),
+            r"'u': y\[1, 0\] is inf",
+        ),
         (lambda: fd.Observed("u", x=[0.0], y=["a"]), "'u'.*not numbers"),
         (lambda: fd.Observed("u", x=[0.0], y=np.zeros((1, 1, 1))), "'u'.*3 dimensions"),
-        (lambda: posed(fd.Observed("u", x=[0.0, np.nan], y=[1.0, 2.0])), "'u'.*point 1 is not finite"),
+        (
+            lambda: posed(fd.Observed("u", x=[0.0, np.nan], y=[1.0, 2.0])),
+            "'u'.*point 1 is not finite",
+        ),
         (lambda: posed(fd.Observed("u", x=["a"], y=[1.0])), "'u'"),
-        (lambda: posed(fd.Observed("u", x=[0.0, 1.0], y=[1.0, 2.0, 3.0])), "'u': 2 points but 3 values"),
-        (lambda: posed(fd.Observed("u", x=[0.0, 1.0], y=np.ones((3, 2)))), "'u': 2 points but 3 values"),
+        (
+            lambda: posed(fd.Observed("u", x=[0.0, 1.0], y=[1.0, 2.0, 3.0])),
+            "'u': 2 points but 3 values",
+        ),
+        (
+            lambda: posed(fd.Observed("u", x=[0.0, 1.0], y=np.ones((3, 2)))),
+            "'u': 2 points but 3 values",
+        ),
         (lambda: posed(fd.Observed("u", x=[], y=[])), "'u'.*no values"),
-        (lambda: posed(fd.Observed("u", x=[0.0, 9.0], y=[1.0, 2.0])), "'u': point 1 has t = 9, outside"),
+        (
+            lambda: posed(fd.Observed("u", x=[0.0, 9.0], y=[1.0, 2.0])),
+            "'u': point 1 has t = 9, outside",
+        ),
         (lambda: fd.Gaussian(sd=0), "must be positive.*leave the noise out"),
         (lambda: fd.Gaussian(sd=-0.1), "must be positive"),
-        (lambda: posed(fd.Observed("u", x=[0.0, 1.0], y=[1.0, 2.0], noise=fd.Gaussian([0.1, 0.2, 0.3]))), "'u': sd has 3 values for 2"),
+        (
+            lambda: posed(
+                fd.Observed("u", x=[0.0, 1.0], y=[1.0, 2.0], noise=fd.Gaussian([0.1, 0.2, 0.3]))
+            ),
+            "'u': sd has 3 values for 2",
+        ),
         (lambda: posed(fd.Observed("v", x=[0.0], y=[1.0])), "Observed.'v'.*outputs are u"),
-        (lambda: posed(equation=lambda u, t, p: p["K"] * u(t)), "the equation asks for 'K'; the unknowns are k"),
-        (lambda: posed(fd.Observed(lambda u, t, p: p["q"] * u(t), x=[0.0], y=[1.0], name="flux")), "'flux' asks for 'q'"),
+        (
+            lambda: posed(equation=lambda u, t, p: p["K"] * u(t)),
+            "the equation asks for 'K'; the unknowns are k",
+        ),
+        (
+            lambda: posed(
+                fd.Observed(lambda u, t, p: p["q"] * u(t), x=[0.0], y=[1.0], name="flux")
+            ),
+            "'flux' asks for 'q'",
+        ),
         (lambda: posed(observations=[]), "needs observations"),
-        (lambda: posed(equation=lambda u, t, p: jnp.stack([u(t), u(t)])), r"one number per point.*\(2,\)"),
+        (
+            lambda: posed(equation=lambda u, t, p: jnp.stack([u(t), u(t)])),
+            r"one number per point.*\(2,\)",
+        ),
         (lambda: posed(equation=lambda u, t, p: ()), "one number per point.*nothing"),
-        (lambda: posed(fd.Observed(lambda u, t, p: (u(t), u(t)), x=[0.0], y=[1.0], name="pair")), "'pair' must return one number"),
+        (
+            lambda: posed(fd.Observed(lambda u, t, p: (u(t), u(t)), x=[0.0], y=[1.0], name="pair")),
+            "'pair' must return one number",
+        ),
         (lambda: posed(fd.Observed("equation", x=[0.0], y=[1.0]), equation=None), "give equation"),
-        (lambda: posed(equation=lambda u, t, p: (u(t), u(t)), observed=fd.Observed("equation", x=[0.0, 1.0], y=[1.0, 2.0])), "2 parts"),
+        (
+            lambda: posed(
+                equation=lambda u, t, p: (u(t), u(t)),
+                observed=fd.Observed("equation", x=[0.0, 1.0], y=[1.0, 2.0]),
+            ),
+            "2 parts",
+        ),
         (lambda: posed(units={"z": "m"}), "units.*z"),
         (lambda: posed(unknowns={"k/m": fd.Real(1.0)}), "'k/m' cannot name"),
         (lambda: posed(fd.Observed("u", x=[0.0], y=[1.0], name="a/b")), "'a/b'.*without '/'"),
         (lambda: fd.Box(mean=(0, 1)), "'mean' has a meaning of its own"),
-        (lambda: posed(fd.Observed("u", x=[0.0, 1.0], y=[1.0, 2.0], noise=fd.Gaussian(h=lambda t: t))), "h must be positive.*not at 0.0"),
+        (
+            lambda: posed(
+                fd.Observed("u", x=[0.0, 1.0], y=[1.0, 2.0], noise=fd.Gaussian(h=lambda t: t))
+            ),
+            "h must be positive.*not at 0.0",
+        ),
         (lambda: posed(unknowns={"t": fd.Real(1.0)}), "used twice: t"),
         (lambda: posed(outputs=()), "none given"),
         (lambda: fd.Output(scale=0.0), "scale=0.0"),
@@ -109,12 +158,23 @@ def test_the_attribute_form_on_a_line_is_explained():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"equation": lambda u, t, p: fd.derivative(u, t) + u(t) / (t - 1.0)}, "the equation is not finite at t=1"),
-        ({"equation": lambda u, t, p: jnp.log(-1.0 - u(t) ** 2)}, "the equation is not finite at t=0"),
-        ({"observed": fd.Observed(lambda u, t, p: u(t) / t, x=[0.0], y=[1.0], name="ratio")}, "'ratio' is not finite at t=0"),
+        (
+            {"equation": lambda u, t, p: fd.derivative(u, t) + u(t) / (t - 1.0)},
+            "the equation is not finite at t=1",
+        ),
+        (
+            {"equation": lambda u, t, p: jnp.log(-1.0 - u(t) ** 2)},
+            "the equation is not finite at t=0",
+        ),
+        (
+            {"observed": fd.Observed(lambda u, t, p: u(t) / t, x=[0.0], y=[1.0], name="ratio")},
+            "'ratio' is not finite at t=0",
+        ),
     ],
 )
-def test_values_that_are_not_finite_at_the_start_are_refused_before_the_run(changes, message, monkeypatch):
+def test_values_that_are_not_finite_at_the_start_are_refused_before_the_run(
+    changes, message, monkeypatch
+):
     from fiducial.running import driver
 
     def no_run(*_, **__):
@@ -125,7 +185,8 @@ def test_values_that_are_not_finite_at_the_start_are_refused_before_the_run(chan
         fd.fit(posed(collocation=fd.collocation.at_points([0.0, 1.0, 2.0]), **changes), fd.PINN())
 
 
-# -- files ------------------------------------------------------------------------------------
+# -- files
+# ------------------------------------------------------------------------------------
 
 
 def test_tables_are_read_by_column_name(tmp_path):
@@ -142,7 +203,9 @@ def test_tables_are_read_by_column_name(tmp_path):
 def test_bad_tables_are_named(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("day,a,note\n0,1.0,x\n1,,y\n")
-    with pytest.raises(ValueError, match=r"data\.csv has no column 'b'; its columns are day, a, note"):
+    with pytest.raises(
+        ValueError, match=r"data\.csv has no column 'b'; its columns are day, a, note"
+    ):
         fd.Observed.from_table("u", path, x="day", y="b")
     with pytest.raises(ValueError, match=r"data\.csv: column 'note'.*not numbers"):
         fd.Observed.from_table("u", path, x="day", y="note")
@@ -184,4 +247,6 @@ def test_a_result_with_its_tail_cut_off_is_refused(tmp_path, decay_fit):
 
 
 def test_one_observation_needs_no_list():
-    assert len(posed(observations=fd.Observed("u", x=[0.0], y=[1.0])).groups) == 2  # and the equation
+    assert (
+        len(posed(observations=fd.Observed("u", x=[0.0], y=[1.0])).groups) == 2
+    )  # and the equation

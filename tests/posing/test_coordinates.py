@@ -30,7 +30,13 @@ def test_points_on_a_line_in_every_form():
 def test_points_in_a_plane_in_every_form():
     expected = [[0.1, 0.0], [0.2, 1.0]]
     frame = pd.DataFrame({"t": [0.0, 1.0], "other": [9.0, 9.0], "x": [0.1, 0.2]})
-    for x in (expected, np.array(expected), {"t": [0.0, 1.0], "x": [0.1, 0.2]}, frame, Points(("x", "t"), np.array(expected))):
+    for x in (
+        expected,
+        np.array(expected),
+        {"t": [0.0, 1.0], "x": [0.1, 0.2]},
+        frame,
+        Points(("x", "t"), np.array(expected)),
+    ):
         assert PLANE.points(x).array.tolist() == expected
     assert PLANE.points({"x": [0.1, 0.2], "t": 1.5}).array.tolist() == [[0.1, 1.5], [0.2, 1.5]]
     assert PLANE.points([0.1, 0.2]).array.tolist() == [[0.1, 0.2]]
@@ -45,7 +51,13 @@ def test_distinct_points_and_where_each_belongs():
 
 def test_replicates_share_one_site():
     problem = fd.Problem(
-        equation=None, domain=LINE, observations=[fd.Observed("u", x=[0.0, 2.0], y=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], noise=fd.Gaussian(1.0))]
+        equation=None,
+        domain=LINE,
+        observations=[
+            fd.Observed(
+                "u", x=[0.0, 2.0], y=[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], noise=fd.Gaussian(1.0)
+            )
+        ],
     )
     group = problem.groups[0]
     assert len(group.sites) == 2
@@ -82,7 +94,13 @@ def test_rounding_at_the_edge_is_forgiven():
 
 @pytest.mark.parametrize(
     ("ranges", "message"),
-    [({}, "at least one"), ({"x": (1, 0)}, "increasing"), ({"x": (0, np.inf)}, "finite"), ({"x": 3}, "two numbers"), ({"names": (0, 1)}, "'names'")],
+    [
+        ({}, "at least one"),
+        ({"x": (1, 0)}, "increasing"),
+        ({"x": (0, np.inf)}, "finite"),
+        ({"x": 3}, "two numbers"),
+        ({"names": (0, 1)}, "'names'"),
+    ],
 )
 def test_bad_boxes_are_refused(ranges, message):
     with pytest.raises(ValueError, match=message):
@@ -116,7 +134,9 @@ def test_rules_fill_the_domain():
         # every eighth of every coordinate has its share
         for column, reach in zip(array.T, (1, 2), strict=True):
             assert np.histogram(column, bins=8, range=(0, reach))[0].tolist() == [8] * 8
-    assert not np.array_equal(collocation.sobol(64, seed=0)(PLANE), collocation.sobol(64, seed=1)(PLANE))
+    assert not np.array_equal(
+        collocation.sobol(64, seed=0)(PLANE), collocation.sobol(64, seed=1)(PLANE)
+    )
     assert collocation.sobol(50)(LINE).shape == (50, 1)
     assert collocation.default(LINE).shape == (200, 1)
     assert len(collocation.default(PLANE)) >= 1024
@@ -134,7 +154,15 @@ def test_bad_rules_are_refused():
 
 def test_the_problem_uses_the_rule_it_was_given():
     def posed(**how):
-        return fd.Problem(equation=lambda u, x, p: fd.derivative(u, x), domain=LINE, observations=[fd.Observed("u", x=[0.0], y=[1.0])], **how)
+        return fd.Problem(
+            equation=lambda u, x, p: fd.derivative(u, x),
+            domain=LINE,
+            observations=[fd.Observed("u", x=[0.0], y=[1.0])],
+            **how,
+        )
 
-    sizes = [next(g for g in posed(**how).groups if g.physics).y.size for how in ({}, {"collocation": collocation.grid(9)})]
+    sizes = [
+        next(g for g in posed(**how).groups if g.physics).y.size
+        for how in ({}, {"collocation": collocation.grid(9)})
+    ]
     assert sizes == [200, 9]

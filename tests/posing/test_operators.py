@@ -14,9 +14,14 @@ XT = Point(("x", "t"), (0.7, 0.3))
 XYZT = Point(("x", "y", "z", "t"), (0.7, -0.4, 0.2, 0.3))
 
 
-@pytest.mark.parametrize(("order", "expected"), [(0, np.sin(2.1)), (1, 3 * np.cos(2.1)), (2, -9 * np.sin(2.1)), (3, -27 * np.cos(2.1))])
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [(0, np.sin(2.1)), (1, 3 * np.cos(2.1)), (2, -9 * np.sin(2.1)), (3, -27 * np.cos(2.1))],
+)
 def test_derivatives_on_a_line_of_any_order(order, expected):
-    assert float(fd.derivative(lambda x: jnp.sin(3 * x), 0.7, order=order)) == pytest.approx(expected, rel=1e-12)
+    assert float(fd.derivative(lambda x: jnp.sin(3 * x), 0.7, order=order)) == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,9 +50,15 @@ def test_space_operators_leave_time_out():
     sx, cy, ez, t3 = np.sin(0.7), np.cos(-0.8), np.exp(0.2), 0.3**3
     expected = np.array([np.cos(0.7) * cy * ez, sx * -2 * np.sin(-0.8) * ez, sx * cy * ez]) * t3
     np.testing.assert_allclose(fd.gradient(wave, XYZT), expected, rtol=1e-12)
-    np.testing.assert_allclose(fd.laplacian(wave, XYZT), (-1 - 4 + 1) * sx * cy * ez * t3, rtol=1e-12)
-    np.testing.assert_allclose(fd.time_derivative(wave, XYZT), sx * cy * ez * 3 * 0.3**2, rtol=1e-12)
-    np.testing.assert_allclose(fd.time_derivative(wave, XYZT, order=2), sx * cy * ez * 6 * 0.3, rtol=1e-12)
+    np.testing.assert_allclose(
+        fd.laplacian(wave, XYZT), (-1 - 4 + 1) * sx * cy * ez * t3, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        fd.time_derivative(wave, XYZT), sx * cy * ez * 3 * 0.3**2, rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        fd.time_derivative(wave, XYZT, order=2), sx * cy * ez * 6 * 0.3, rtol=1e-12
+    )
     np.testing.assert_allclose(fd.gradient(wave, XYZT, "y"), expected[1:2], rtol=1e-12)
     np.testing.assert_allclose(fd.laplacian(wave, XYZT, "x", "z"), 0.0, atol=1e-14)
 
@@ -59,7 +70,9 @@ def test_divergence_of_the_gradient_is_the_laplacian():
 
 def test_divergence_takes_tuples_and_one_component_on_a_line():
     at = Point(("x", "y"), (2.0, 3.0))
-    assert float(fd.divergence(lambda at: (at.x**2 * at.y, at.y**3), at)) == pytest.approx(2 * 2 * 3 + 3 * 9)
+    assert float(fd.divergence(lambda at: (at.x**2 * at.y, at.y**3), at)) == pytest.approx(
+        2 * 2 * 3 + 3 * 9
+    )
     assert float(fd.divergence(lambda x: x**3, 2.0)) == pytest.approx(12.0)
     assert float(fd.divergence(lambda at: at.x**2, XT)) == pytest.approx(1.4)
 
@@ -86,7 +99,9 @@ def test_operators_take_fields_and_their_outputs():
     single = Field(lambda row: row**3, ("t",), ("u",))
     assert float(fd.derivative(single, 2.0, "t")) == pytest.approx(12.0)
     assert float(fd.time_derivative(single, 2.0)) == pytest.approx(12.0)
-    assert float(fd.derivative(single, 2, order=2)) == pytest.approx(12.0)  # a whole number as the point
+    assert float(fd.derivative(single, 2, order=2)) == pytest.approx(
+        12.0
+    )  # a whole number as the point
 
 
 def test_mistakes_name_the_coordinates():

@@ -50,7 +50,9 @@ def test_every_raw_number_respects_the_constraint(raw):
 
 
 def test_guesses_are_where_the_run_starts_whatever_their_size():
-    """A raw number is of order one, so that a diffusivity of 1e-9 needs no special care."""
+    """A raw number is of order one, so that a diffusivity of 1e-9 needs no special
+    care.
+    """
     with jax.enable_x64(True):
         assert float(fd.Real(-3e-9).unconstrain(fd.Real(-3e-9).guess)) == -1.0
         assert float(fd.Interval(0, 4).unconstrain(np.asarray(2.0))) == 0.0

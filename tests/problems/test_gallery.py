@@ -1,4 +1,6 @@
-"""Every ready problem goes all the way in a reduced form; `make gallery` runs them in full."""
+"""Every ready problem goes all the way in a reduced form; `make gallery` runs them
+in full.
+"""
 
 import json
 
@@ -15,7 +17,13 @@ from helpers import SMALL, TINY, decay
 
 # these are fitted in full by other tests
 ELSEWHERE = {"heat", "linear-regression", "logistic", "montroll"}
-ELSEWHERE |= {"poisson", "poisson-inverse", "poisson-noisy-f", "poisson-nonlinear", "poisson-unknown-sd"}
+ELSEWHERE |= {
+    "poisson",
+    "poisson-inverse",
+    "poisson-noisy-f",
+    "poisson-nonlinear",
+    "poisson-unknown-sd",
+}
 
 
 @pytest.mark.parametrize("name", sorted(set(catalogue.problems()) - ELSEWHERE))
@@ -25,7 +33,9 @@ def test_problem_runs_through(name, tmp_path):
     result = fd.fit(problem, fd.PINN(adam_steps=0, lm_steps=4), seed=1)
     assert result.status.usable
     assert np.isfinite(result.band(result.grid(5))["mean"]).all()
-    assert set(json.loads(json.dumps(result.summary(), allow_nan=False))["unknowns"]) >= {n for n, u in problem.unknowns.items() if u.guess.ndim == 0}
+    assert set(json.loads(json.dumps(result.summary(), allow_nan=False))["unknowns"]) >= {
+        n for n, u in problem.unknowns.items() if u.guess.ndim == 0
+    }
     result.plot().savefig(tmp_path / "solution.png")
     again = fd.load(result.save(tmp_path / "result.nc"), problem=problem)
     assert again.tree.identical(result.tree)
@@ -50,7 +60,9 @@ def test_options_that_make_no_sense_are_refused(name, options):
 
 
 def check_limits(found, exact, *, off, width):
-    """Each limit, and the width by itself, relative to the exact width; errors of both ends the same way are told from a narrow interval."""
+    """Each limit, and the width by itself, relative to the exact width; errors of
+    both ends the same way are told from a narrow interval.
+    """
     (lower, upper), (low, high) = (tuple(np.asarray(v) for v in pair) for pair in (found, exact))
     assert np.all(np.abs(lower - low) < off * (high - low))
     assert np.all(np.abs(upper - high) < off * (high - low))
@@ -58,26 +70,40 @@ def check_limits(found, exact, *, off, width):
 
 
 def test_logistic_growth_has_its_exact_intervals():
-    """By importance sampling of the algebraic curve. A width of 2,500 draws has a Monte-Carlo error of 1.9 %, a limit half of that or so."""
-    problem, at = fd.problem("logistic", told=False).replace(network=SMALL), np.array([1.0, 3.0, 5.0])
+    """By importance sampling of the algebraic curve. A width of 2,500 draws has a
+    Monte-Carlo error of 1.9 %, a limit half of that or so.
+    """
+    problem, at = (
+        fd.problem("logistic", told=False).replace(network=SMALL),
+        np.array([1.0, 3.0, 5.0]),
+    )
     result = fd.fit(problem, fd.EFIDirect(draws=2500), seed=0)
     table, band = result.parameters(), result.band(at).sel(output="u")
-    found = {**{name: tuple(table.loc[name, ["lower", "upper"]]) for name in ("r", "K", "sd_u")}, "u": (band.lower.values, band.upper.values)}
+    found = {
+        **{name: tuple(table.loc[name, ["lower", "upper"]]) for name in ("r", "K", "sd_u")},
+        "u": (band.lower.values, band.upper.values),
+    }
     for name, exact in problem.exact({"u": problem.groups[0].y}, at, 0.95).items():
         check_limits(found[name], exact, off=0.05, width=0.06)
 
 
 def test_the_heat_equation_has_its_exact_interval():
-    """In a plane, with points that move while the network is fitted; the width of 2,000 draws has a Monte-Carlo error of 2.2 %."""
+    """In a plane, with points that move while the network is fitted; the width of
+    2,000 draws has a Monte-Carlo error of 2.2 %.
+    """
     problem = fd.problem("heat").replace(network=SMALL)
     result = fd.fit(problem, fd.EFIDirect(draws=2000), seed=0)
     exact = problem.exact({"u": problem.groups[0].y}, result.grid(3).coordinates(), 0.95)["D"]
-    check_limits(tuple(result.parameters().loc["D", ["lower", "upper"]]), exact, off=0.06, width=0.07)
+    check_limits(
+        tuple(result.parameters().loc["D", ["lower", "upper"]]), exact, off=0.06, width=0.07
+    )
     assert result.diagnose().verdict == "trust"
 
 
 def test_responses_of_an_option_price_are_those_of_a_known_one():
-    """A call whose strike is above the edge is worth nothing at expiry and at S = 0, so its price is the response to its price at the edge."""
+    """A call whose strike is above the edge is worth nothing at expiry and at S = 0,
+    so its price is the response to its price at the edge.
+    """
 
     def price(S, left, strike=2.5, volatility=0.5, rate=0.05):
         S, spread = np.maximum(S, 1e-12), volatility * np.sqrt(np.maximum(left, 1e-12))
@@ -90,11 +116,16 @@ def test_responses_of_an_option_price_are_those_of_a_known_one():
 
 
 def test_black_scholes_with_an_unknown_edge_has_its_exact_band():
-    """The price is linear in the edge's coefficient; the width of 1,000 draws has a Monte-Carlo error of 3 %."""
+    """The price is linear in the edge's coefficient; the width of 1,000 draws has a
+    Monte-Carlo error of 3 %.
+    """
     problem = fd.problem("black-scholes", unknown=None, edge="curve")
     at = {"S": np.array([0.8, 1.0, 1.4, 2.0]), "t": np.array([0.0, 0.0, 0.5, 0.0])}
     result = fd.fit(problem.replace(network=SMALL), fd.EFIDirect(draws=1000), seed=0)
-    exact, band = problem.exact({"V": problem.groups[0].y.reshape(5, -1)}, at, 0.95), result.band(at).sel(output="V")
+    exact, band = (
+        problem.exact({"V": problem.groups[0].y.reshape(5, -1)}, at, 0.95),
+        result.band(at).sel(output="V"),
+    )
     check_limits((band.lower.values, band.upper.values), exact["V"], off=0.07, width=0.07)
     assert result.diagnose().verdict == "trust"
 
@@ -112,8 +143,15 @@ def test_points_of_an_equation_move_in_a_plane_but_not_on_a_line_nor_with_values
 
 
 def test_nothing_left_to_decide_is_said():
-    """Data whose mean is already fixed by the equation and a start say nothing; a band without width must not look like knowledge."""
-    fixed = decay(equation=lambda u, t, p: fd.derivative(u, t) + 1.3 * u(t), unknowns={}, truth=None, network=TINY)
+    """Data whose mean is already fixed by the equation and a start say nothing; a
+    band without width must not look like knowledge.
+    """
+    fixed = decay(
+        equation=lambda u, t, p: fd.derivative(u, t) + 1.3 * u(t),
+        unknowns={},
+        truth=None,
+        network=TINY,
+    )
     diagnosis = fd.fit(fixed, fd.EFIDirect(draws=50), seed=0).diagnose()
     assert diagnosis.verdict == "do not trust"
     assert any("nothing for the data to decide" in reason for reason in diagnosis.reasons)
@@ -123,4 +161,6 @@ def test_nothing_left_to_decide_is_said():
 def test_settings_of_the_paper_can_be_read(name):
     with jax.enable_x64(True):
         chain = fd.EFI(preset="paper").phases(bind(fd.problem(name)))[-1]
-    assert chain.steps * chain.thin == pytest.approx(fd.problem(name).paper["efi"]["steps"], rel=0.01)
+    assert chain.steps * chain.thin == pytest.approx(
+        fd.problem(name).paper["efi"]["steps"], rel=0.01
+    )

@@ -15,24 +15,33 @@ def test_tables_load_with_all_their_rows():
 
 
 def test_montroll_has_the_exact_intervals():
-    """k, C and sd by importance sampling from the exact fiducial density of the algebraic solution, and that by two digits known from elsewhere."""
+    """k, C and sd by importance sampling from the exact fiducial density of the
+    algebraic solution, and that by two digits known from elsewhere.
+    """
     problem = fd.problem("montroll")
     problem = problem.replace(network=fd.MLP((20, 20), problem.recipe.activation))
     rows = fd.fit(problem, fd.EFIDirect(draws=2000), seed=0).parameters()
     exact = problem.exact({"p": problem.groups[0].y}, (), 0.95)
-    for name, lower, upper, digit in (("k", 1.19, 1.48, 0.005), ("C", 7.19, 7.76, 0.005), ("sd_p", 0.052, 0.080, 0.0005)):
+    for name, lower, upper, digit in (
+        ("k", 1.19, 1.48, 0.005),
+        ("C", 7.19, 7.76, 0.005),
+        ("sd_p", 0.052, 0.080, 0.0005),
+    ):
         np.testing.assert_allclose(exact[name], (lower, upper), atol=digit)
         low, high = exact[name]
         assert abs(rows.loc[name, "lower"] - low) < 0.05 * (high - low), rows
         assert abs(rows.loc[name, "upper"] - high) < 0.05 * (high - low), rows
-        assert abs((rows.loc[name, "upper"] - rows.loc[name, "lower"]) / (high - low) - 1) < 0.06, rows
+        assert abs((rows.loc[name, "upper"] - rows.loc[name, "lower"]) / (high - low) - 1) < 0.06, (
+            rows
+        )
 
 
 def test_montroll_with_a_free_exponent_is_exact_and_names_the_pair():
-    """A third of the draws ask for an exponent below zero and have no solution; the others follow the exact density of what is possible.
+    """A third of the draws ask for an exponent below zero and have no solution; the
+    others follow the exact density of what is possible.
 
-    The share of draws below each exact limit, to four of its standard errors, and 0.02 for the distance that draws may be off.
-    """
+    The share of draws below each exact limit, to four of its standard errors, and 0.02
+    for the distance that draws may be off."""
     problem = fd.problem("montroll", theta=None)
     problem = problem.replace(network=fd.MLP((20, 20), problem.recipe.activation))
     result = fd.fit(problem, fd.EFIDirect(draws=300), seed=0)
@@ -41,15 +50,23 @@ def test_montroll_with_a_free_exponent_is_exact_and_names_the_pair():
         for name in ("k", "C", "exponent", "sd_p"):
             for share, limit in zip(((1 - level) / 2, (1 + level) / 2), exact[name], strict=True):
                 error = np.sqrt(share * (1 - share) / result.facts["effective draws"])
-                assert abs((result.draws[name].values < limit).mean() - share) < 4 * error + 0.02, (name, level)
+                assert abs((result.draws[name].values < limit).mean() - share) < 4 * error + 0.02, (
+                    name,
+                    level,
+                )
     diagnosis = result.diagnose()
     assert diagnosis.verdict == "do not trust"
-    assert any("k and exponent move together" in reason and "fix one of them" in reason for reason in diagnosis.reasons)
+    assert any(
+        "k and exponent move together" in reason and "fix one of them" in reason
+        for reason in diagnosis.reasons
+    )
     assert result.facts["failed draws"] > 0.2
 
 
 def test_the_exact_answer_with_a_free_exponent_does_not_depend_on_how_it_is_sampled():
-    """The density near an exponent of zero is that of Gompertz growth; 95 % limits by a second set of samples, from around another day."""
+    """The density near an exponent of zero is that of Gompertz growth; 95 % limits
+    by a second set of samples, from around another day.
+    """
     from fiducial.problems import montroll as module
     from fiducial.problems._curve import ExactCurve
 
@@ -60,10 +77,19 @@ def test_the_exact_answer_with_a_free_exponent_does_not_depend_on_how_it_is_samp
     def curve(t, p):
         return np.where(np.asarray(p[3]) > 0, module._volume(t, *p[:4], 27.0), np.nan)
 
-    other = ExactCurve(curve, times, (0.13, 7.5, 1.6, 0.1), (), "p", derived=problem.exact.derived, h=np.sqrt(times))
+    other = ExactCurve(
+        curve,
+        times,
+        (0.13, 7.5, 1.6, 0.1),
+        (),
+        "p",
+        derived=problem.exact.derived,
+        h=np.sqrt(times),
+    )
     one, two = problem.exact(data, (), 0.9), other(data, (), 0.9)
     for name in ("k", "C", "exponent"):
-        # 40,000 effective samples: a tail of 5 % has a relative error of 2 %, and so has a limit whose density goes as 1 / k^2
+        # 40,000 effective samples: a tail of 5 % has a relative error of 2 %, and so
+        # has a limit whose density goes as 1 / k^2
         np.testing.assert_allclose(one[name], two[name], rtol=0.1, err_msg=name)
 
 

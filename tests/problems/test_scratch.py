@@ -1,4 +1,6 @@
-"""The scratch assays: the reference without networks against closed forms, and the networks against the reference."""
+"""The scratch assays: the reference without networks against closed forms, and the
+networks against the reference.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -16,22 +18,40 @@ NODES = np.linspace(0.0, 1.0, 21)
 
 
 def test_lines_have_the_exact_decay_of_a_wave():
-    """On these nodes a cosine decays by a rate that is known in closed form, and Runge's steps are exact to their fourth order."""
-    wave = Lines(lambda u, p: p[0], lambda u, p: p[1] * u, lambda x, p: jnp.cos(3 * jnp.pi * x), NODES, 1.0)
+    """On these nodes a cosine decays by a rate that is known in closed form, and
+    Runge's steps are exact to their fourth order.
+    """
+    wave = Lines(
+        lambda u, p: p[0], lambda u, p: p[1] * u, lambda x, p: jnp.cos(3 * jnp.pi * x), NODES, 1.0
+    )
     rate = 0.02 * 4 / 0.05**2 * np.sin(3 * np.pi * 0.05 / 2) ** 2 - 0.3
     points = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 2.0], [0.5, 2.0]])
     found = wave(points, np.array([[0.02, 0.3], [0.02, 0.3]]))
-    np.testing.assert_allclose(found, np.tile([1.0, np.exp(-rate), -np.exp(-2 * rate), 0.0], (2, 1)), atol=1e-6)
+    np.testing.assert_allclose(
+        found, np.tile([1.0, np.exp(-rate), -np.exp(-2 * rate), 0.0], (2, 1)), atol=1e-6
+    )
 
 
 def test_lines_keep_what_flows_and_grow_as_a_logistic():
-    """Nothing is lost through the ends whatever the diffusivity, and an even density grows as a known curve."""
-    flow = Lines(lambda u, p: 0.1 * u**2, lambda u, p: 0.0 * u, lambda x, p: 1 + jnp.cos(jnp.pi * x) ** 3, NODES, 2.0)
+    """Nothing is lost through the ends whatever the diffusivity, and an even density
+    grows as a known curve.
+    """
+    flow = Lines(
+        lambda u, p: 0.1 * u**2,
+        lambda u, p: 0.0 * u,
+        lambda x, p: 1 + jnp.cos(jnp.pi * x) ** 3,
+        NODES,
+        2.0,
+    )
     u = flow(np.stack([NODES, np.full(21, 3.0)], axis=1), np.zeros((1, 1)))[0]
     assert (u[0] + u[-1]) / 40 + u[1:-1].sum() / 20 == pytest.approx(1.0, abs=1e-10)
     assert np.ptp(u) < 0.5
-    growth = Lines(lambda u, p: 0.1, lambda u, p: p[0] * u * (1 - u), lambda x, p: 0.2 + 0 * x, NODES, 1.0)
-    assert growth(np.array([[0.3, 1.5]]), np.array([[1.1]]))[0, 0] == pytest.approx(1 / (1 + 4 * np.exp(-1.1 * 1.5)), abs=1e-7)
+    growth = Lines(
+        lambda u, p: 0.1, lambda u, p: p[0] * u * (1 - u), lambda x, p: 0.2 + 0 * x, NODES, 1.0
+    )
+    assert growth(np.array([[0.3, 1.5]]), np.array([[1.1]]))[0, 0] == pytest.approx(
+        1 / (1 + 4 * np.exp(-1.1 * 1.5)), abs=1e-7
+    )
 
 
 def test_a_profile_has_its_values_and_flat_ends():
@@ -44,11 +64,15 @@ def test_a_profile_has_its_values_and_flat_ends():
 
 
 def test_limits_do_not_depend_on_how_a_parameter_is_handled():
-    """The fiducial density knows no parameterisation; 100,000 samples place a limit to a hundredth of the width."""
+    """The fiducial density knows no parameterisation; 100,000 samples place a limit
+    to a hundredth of the width.
+    """
     problem = fd.problem("logistic")
     data = {"u": problem.groups[0].y}
     exact = problem.exact
-    other = ExactCurve(exact.curve, exact.x, exact.start, exact.names, "u", sd=exact.sd, positive=("r", "K"))
+    other = ExactCurve(
+        exact.curve, exact.x, exact.start, exact.names, "u", sd=exact.sd, positive=("r", "K")
+    )
     for name in ("r", "K"):
         (low, high), (lower, upper) = exact(data, (), 0.95)[name], other(data, (), 0.95)[name]
         assert abs(lower - low) < 0.02 * (high - low)
@@ -66,7 +90,9 @@ def test_the_reference_does_not_depend_on_its_volumes(monkeypatch):
 
 
 def test_networks_agree_with_the_reference(monkeypatch):
-    """Least squares to a quarter of a standard error, widths of the linear model to a tenth: 2,000 weighted samples know a width to 3 %."""
+    """Least squares to a quarter of a standard error, widths of the linear model to
+    a tenth: 2,000 weighted samples know a width to 3 %.
+    """
     monkeypatch.setattr(_scratch, "_SAMPLES", 2000)
     problem = fd.problem("fkpp", cells=16_000)
     table = fd.fit(problem, fd.EFILinear(draws=4000), seed=0).parameters()
@@ -82,7 +108,9 @@ def test_networks_agree_with_the_reference(monkeypatch):
 
 def test_wells_as_experiments_share_their_constants_only():
     """Each well starts from its own profile, and a start of one moves no other."""
-    problem = fd.problem("fkpp", cells=16_000, wells="experiments", n_x=6, n_t=4).replace(network=fd.MLP((8,)))
+    problem = fd.problem("fkpp", cells=16_000, wells="experiments", n_x=6, n_t=4).replace(
+        network=fd.MLP((8,))
+    )
     assert list(problem.unknowns) == ["D", "r", "start1", "start2", "start3"]
     _, _, wells = _scratch.measured(16_000)
     knots = Profile(problem.domain.lower[0], problem.domain.upper[0], 8).knots
@@ -98,7 +126,9 @@ def test_wells_as_experiments_share_their_constants_only():
         group = next(g for g in problem.groups if g.name == f"u{i + 1}")
         np.testing.assert_array_equal(group.y, wells[:, i])
         np.testing.assert_allclose(before[:, i], start, atol=1e-6)
-    np.testing.assert_allclose(after - before, 100.0 * np.array([[0.0, 1.0, 0.0]] * 8), atol=1e-6)  # in units of 100 cells
+    np.testing.assert_allclose(
+        after - before, 100.0 * np.array([[0.0, 1.0, 0.0]] * 8), atol=1e-6
+    )  # in units of 100 cells
 
 
 @pytest.mark.parametrize("options", [{"knots": 1}, {"wells": "one"}])

@@ -29,13 +29,18 @@ def fields(problem: fd.Problem, x=T, seeds=range(3)) -> np.ndarray:
     """All outputs for several random networks: (network, point, output)."""
     model = bind(problem)
     points = problem.domain.points(x)
-    return np.stack([np.asarray(model.evaluate(3 * model.init(jax.random.key(s)), points)) for s in seeds])
+    return np.stack(
+        [np.asarray(model.evaluate(3 * model.init(jax.random.key(s)), points)) for s in seeds]
+    )
 
 
 ACTIVATIONS = {
     "tanh": (networks.tanh, np.tanh),
     "sin": (networks.sin, np.sin),
-    "gelu": (networks.gelu, lambda x: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))),
+    "gelu": (
+        networks.gelu,
+        lambda x: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
+    ),
     "swish": (networks.swish, lambda x: x / (1 + np.exp(-x))),
     "softplus(5)": (networks.softplus(beta=5.0), lambda x: np.log1p(np.exp(5 * x)) / 5),
 }
@@ -63,7 +68,10 @@ def test_positive_outputs_are_positive_for_any_parameters():
 
 
 def test_outputs_are_named_and_scaled_each_by_its_own_data():
-    observations = [fd.Observed("small", x=T, y=1e-6 * T, noise=fd.Gaussian(1e-7)), fd.Observed("large", x=T, y=1e6 * T, noise=fd.Gaussian(1e5))]
+    observations = [
+        fd.Observed("small", x=T, y=1e-6 * T, noise=fd.Gaussian(1e-7)),
+        fd.Observed("large", x=T, y=1e6 * T, noise=fd.Gaussian(1e5)),
+    ]
     problem = posed(outputs=("small", "large"), observations=observations)
     model = bind(problem)
     theta = model.init(jax.random.key(0))
@@ -79,7 +87,8 @@ def test_outputs_are_named_and_scaled_each_by_its_own_data():
 def test_a_stated_scale_is_used_where_there_are_no_data():
     def spread(scale):
         problem = posed(
-            outputs={"u": fd.Output(), "hidden": fd.Output(scale=scale)}, observations=[fd.Observed("u", x=[0.0], y=[1.0], noise=fd.Gaussian(0.1))]
+            outputs={"u": fd.Output(), "hidden": fd.Output(scale=scale)},
+            observations=[fd.Observed("u", x=[0.0], y=[1.0], noise=fd.Gaussian(0.1))],
         )
         return np.abs(fields(problem)[..., 1]).max()
 
@@ -119,11 +128,16 @@ class Wavy(eqx.Module):
 
 
 def test_a_users_own_module_is_the_field():
-    problem = posed(network=Wavy(jnp.asarray([2.0]), 1.5), observations=[fd.Observed("u", x=[0.0, 2.0], y=[-1.0, 1.0], noise=fd.Gaussian(0.1))])
+    problem = posed(
+        network=Wavy(jnp.asarray([2.0]), 1.5),
+        observations=[fd.Observed("u", x=[0.0, 2.0], y=[-1.0, 1.0], noise=fd.Gaussian(0.1))],
+    )
     model = bind(problem)
     assert model.size == 1
     # inputs arrive on [-3, 3], outputs in units of the data's reach
-    found = np.asarray(model.evaluate(model.init(jax.random.key(0)), problem.domain.points(T)))[:, 0]
+    found = np.asarray(model.evaluate(model.init(jax.random.key(0)), problem.domain.points(T)))[
+        :, 0
+    ]
     np.testing.assert_allclose(found, 2 * np.sin(1.5 * (3 * T - 3)), rtol=1e-9, atol=1e-12)
 
 
@@ -149,5 +163,8 @@ def test_wrong_networks_are_refused():
 
 def test_inputs_and_outputs_are_scaled_from_domain_and_data():
     """The same network seen through other units is the same function."""
-    wide = posed(domain=fd.Box(t=(0, 2000)), observations=[fd.Observed("u", x=[0.0, 2000.0], y=[1e-6, 3e-6], noise=fd.Gaussian(1e-7))])
+    wide = posed(
+        domain=fd.Box(t=(0, 2000)),
+        observations=[fd.Observed("u", x=[0.0, 2000.0], y=[1e-6, 3e-6], noise=fd.Gaussian(1e-7))],
+    )
     np.testing.assert_allclose(fields(wide, 1000 * T), 1e-6 * fields(posed()), rtol=1e-9)

@@ -17,10 +17,20 @@ def used(quantity, domain=None, **more):
     """What a quantity observed of a field uses."""
     box = domain or fd.Box(x=(0, 1))
     x = {name: np.linspace(0.1, 0.9, 7) for name in box.names}
-    seen = fd.Observed(quantity, x=x if len(box.names) > 1 else x[box.names[0]], y=np.zeros(7), noise=fd.Gaussian(sd=0.1), name="seen")
-    problem = fd.Problem(name="trial", equation=None, domain=box, observations=[seen], network=fd.MLP((4,)), **more)
+    seen = fd.Observed(
+        quantity,
+        x=x if len(box.names) > 1 else x[box.names[0]],
+        y=np.zeros(7),
+        noise=fd.Gaussian(sd=0.1),
+        name="seen",
+    )
+    problem = fd.Problem(
+        name="trial", equation=None, domain=box, observations=[seen], network=fd.MLP((4,)), **more
+    )
     with jax.enable_x64(True):
-        return bind(problem).ansatz.used_by(problem.groups[0].quantity, problem.groups[0].sites.array)
+        return bind(problem).ansatz.used_by(
+            problem.groups[0].quantity, problem.groups[0].sites.array
+        )
 
 
 @pytest.mark.parametrize(
@@ -41,14 +51,21 @@ def test_the_highest_derivative_is_found(quantity, highest):
 
 @pytest.mark.parametrize(
     "quantity",
-    [lambda u, x, p: u(x) - u(x / 2), lambda u, x, p: jnp.mean(jax.vmap(u)(jnp.linspace(0.0, 1.0, 5))), lambda u, x, p: fd.derivative(u, x, order=7)],
+    [
+        lambda u, x, p: u(x) - u(x / 2),
+        lambda u, x, p: jnp.mean(jax.vmap(u)(jnp.linspace(0.0, 1.0, 5))),
+        lambda u, x, p: fd.derivative(u, x, order=7),
+    ],
 )
 def test_what_looks_beyond_the_point_is_left_as_it_is(quantity):
     assert used(quantity) is None
 
 
 def test_only_the_derivatives_in_use_are_carried():
-    heat = used(lambda u, at, p: fd.derivative(u, at, "t") - fd.derivative(u, at, "x", order=2), domain=fd.Box(x=(0, 1), t=(0, 1)))
+    heat = used(
+        lambda u, at, p: fd.derivative(u, at, "t") - fd.derivative(u, at, "x", order=2),
+        domain=fd.Box(x=(0, 1), t=(0, 1)),
+    )
     assert set(heat) == {(0, 0), (1, 0), (0, 1), (2, 0)}
     mixed = used(lambda u, at, p: fd.derivative(u, at, "x", "t"), domain=fd.Box(x=(0, 1), t=(0, 1)))
     assert set(mixed) == {(0, 0), (1, 0), (0, 1), (1, 1)}
@@ -77,7 +94,9 @@ def vortex():
 
     def equation(f, at, p):
         spin = fd.derivative(f.v, at, "x") - fd.derivative(f.u, at, "y")
-        return fd.time_derivative(f.u, at) + f.u(at) * spin - p["nu"] * fd.laplacian(f.v, at), fd.derivative(lambda at: at.x * f.u(at), at, "x", "y")
+        return fd.time_derivative(f.u, at) + f.u(at) * spin - p["nu"] * fd.laplacian(
+            f.v, at
+        ), fd.derivative(lambda at: at.x * f.u(at), at, "x", "y")
 
     return fd.Problem(
         equation=equation,
@@ -86,12 +105,24 @@ def vortex():
         outputs=("u", "v"),
         network=fd.MLP((6, 6)),
         collocation=latin_hypercube(10),
-        observations=[fd.Observed("u", x={"x": [0.5], "y": [0.0], "t": [1.0]}, y=[0.3], noise=fd.Gaussian(sd=0.1))],
+        observations=[
+            fd.Observed(
+                "u", x={"x": [0.5], "y": [0.0], "t": [1.0]}, y=[0.3], noise=fd.Gaussian(sd=0.1)
+            )
+        ],
     )
 
 
 # one of each kind
-KINDS = ("black-scholes", "burgers", "lotka-volterra", "montroll", "poisson-2d", "poisson-nonlinear", "porous-fkpp")
+KINDS = (
+    "black-scholes",
+    "burgers",
+    "lotka-volterra",
+    "montroll",
+    "poisson-2d",
+    "poisson-nonlinear",
+    "porous-fkpp",
+)
 POSED = {name: lambda name=name: fd.problem(name) for name in KINDS} | {"vortex": vortex}
 
 
@@ -104,6 +135,12 @@ def test_every_kind_of_problem_is_the_same_by_nested_derivatives(name):
         for g in model.groups:
             some, field = g.sites.array[:: max(1, len(g.sites) // 5)], model.field(theta)
             points = type(g.sites)(g.sites.names, some)
-            nested = jax.jit(lambda points=points, g=g, field=field: points.map(lambda at: jnp.asarray(g.quantity(field, at, p))))()
+            nested = jax.jit(
+                lambda points=points, g=g, field=field: points.map(
+                    lambda at: jnp.asarray(g.quantity(field, at, p))
+                )
+            )()
             here = model.mean(theta, g, points)
-            np.testing.assert_allclose(here, nested, rtol=1e-9, atol=1e-9 * float(jnp.max(jnp.abs(nested))))
+            np.testing.assert_allclose(
+                here, nested, rtol=1e-9, atol=1e-9 * float(jnp.max(jnp.abs(nested)))
+            )

@@ -32,7 +32,9 @@ def test_a_pair_on_a_curve_is_named_with_its_direction():
 def test_a_pair_of_plain_numbers_is_named_with_its_direction():
     b = np.random.default_rng(0).standard_normal(500)
     (pair,) = pairs(drawn(np.column_stack([np.exp(1 + 0.5 * b), b]), (True, False)))
-    assert "log a changes by 0.5 for each unit of b" in describe(drawn(np.column_stack([np.exp(1 + 0.5 * b), b]), (True, False)), pair)
+    assert "log a changes by 0.5 for each unit of b" in describe(
+        drawn(np.column_stack([np.exp(1 + 0.5 * b), b]), (True, False)), pair
+    )
 
 
 def test_constants_that_stand_still_are_no_pair():
@@ -43,7 +45,9 @@ def test_constants_that_stand_still_are_no_pair():
 def test_hardly_known_means_an_interval_wider_than_the_median():
     z = np.random.default_rng(0).standard_normal(20_000)
     # widths 3.92 sd: 0.9 and 1.1 of the median
-    known = hardly_known(drawn(np.column_stack([1 + 0.9 / 3.92 * z, 1 + 1.1 / 3.92 * z]), (False, False)))
+    known = hardly_known(
+        drawn(np.column_stack([1 + 0.9 / 3.92 * z, 1 + 1.1 / 3.92 * z]), (False, False))
+    )
     assert known.tolist() == [False, True]
     # one draw far out has no say
     far = np.append(np.exp(z), 1e9)
@@ -60,13 +64,23 @@ def unclear(spread: float) -> fd.Result:
     )
     result = made_up(problem)
     log = spread * np.random.default_rng(1).standard_normal(result.draws["a"].shape)
-    drawn = result.draws.assign(a=(("chain", "draw"), np.exp(log)), b=(("chain", "draw"), 2 * np.exp(-log) * (1 + 1e-3 * spread * np.roll(log, 1))))
+    drawn = result.draws.assign(
+        a=(("chain", "draw"), np.exp(log)),
+        b=(("chain", "draw"), 2 * np.exp(-log) * (1 + 1e-3 * spread * np.roll(log, 1))),
+    )
     result.tree["draws"] = xr.DataTree(drawn)
     return result
 
 
 def test_the_diagnosis_names_constants_that_move_together_if_neither_is_known():
-    wide, narrow = (next(c for c in unclear(s).diagnose().checks if c.name == "correlation of hardly known unknowns") for s in (1.0, 0.01))
+    wide, narrow = (
+        next(
+            c
+            for c in unclear(s).diagnose().checks
+            if c.name == "correlation of hardly known unknowns"
+        )
+        for s in (1.0, 0.01)
+    )
     assert not wide.ok
     assert "a and b move together (correlation -1.0000; a goes as b^-1)" in wide.advice
     assert "fix one of them" in wide.advice
@@ -84,7 +98,11 @@ def test_the_picture_of_constants_shows_every_draw():
     assert (axis.get_xscale(), axis.get_yscale()) == ("log", "log")
 
 
-@pytest.mark.parametrize("result", [made_up(decay(network=TINY)), made_up(decay(network=TINY), draws=None)], ids=["one constant", "no draws"])
+@pytest.mark.parametrize(
+    "result",
+    [made_up(decay(network=TINY)), made_up(decay(network=TINY), draws=None)],
+    ids=["one constant", "no draws"],
+)
 def test_a_picture_of_less_than_two_constants_is_refused(result):
     with pytest.raises(ValueError, match="two unknown constants"):
         result.plot_constants()

@@ -1,4 +1,6 @@
-"""Pictures show what the numbers say; the parts of a prediction are those of the exact distribution."""
+"""Pictures show what the numbers say; the parts of a prediction are those of the
+exact distribution.
+"""
 
 import numpy as np
 import pytest
@@ -13,11 +15,15 @@ DRAWS = 20_000
 
 @pytest.fixture(scope="module", params=[True, False], ids=["sd known", "sd unknown"])
 def regression(request) -> tuple[fd.Result, bool]:
-    return fd.fit(fd.problem("linear-regression", told=request.param), fd.EFIDirect(draws=DRAWS), seed=0), request.param
+    return fd.fit(
+        fd.problem("linear-regression", told=request.param), fd.EFIDirect(draws=DRAWS), seed=0
+    ), request.param
 
 
 def test_the_parts_of_a_prediction_are_the_exact_ones(regression):
-    """Not knowing the line: s^2 h(x), with h(x) the leverage; noise: s^2. With s unknown both have the mean RSS / (n - p - 2) of s^2."""
+    """Not knowing the line: s^2 h(x), with h(x) the leverage; noise: s^2. With s
+    unknown both have the mean RSS / (n - p - 2) of s^2.
+    """
     result, told = regression
     at = np.array([0.0, 0.3, 0.5, 0.95])
     group = result.problem.groups[0]
@@ -27,7 +33,8 @@ def test_the_parts_of_a_prediction_are_the_exact_ones(regression):
     rss = float(np.sum((group.y - rows @ fitted) ** 2))
     variance = 0.01 if told else rss / 23
     found = result.predict(at).sel(output="u")
-    # relative error of a variance of normal draws sqrt(2 / N); with t of 25 degrees of freedom their kurtosis adds 6 / 21
+    # relative error of a variance of normal draws sqrt(2 / N); with t of 25 degrees of
+    # freedom their kurtosis adds 6 / 21
     off = 4 * np.sqrt((2 if told else 2 + 6 / 21) / DRAWS)
     np.testing.assert_allclose(found.sd_solution**2, variance * leverage, rtol=off)
     np.testing.assert_allclose(found.sd_noise**2, variance, rtol=1e-12 if told else off)
@@ -67,7 +74,9 @@ def filled(axis, label: str) -> tuple[np.ndarray, np.ndarray]:
     (shape,) = (c for c in axis.collections if c.get_label() == label)
     corners = shape.get_paths()[0].vertices
     x = drawn(axis, "solution")[0]
-    return tuple(np.array([edge(corners[corners[:, 0] == v][:, 1]) for v in x]) for edge in (np.min, np.max))
+    return tuple(
+        np.array([edge(corners[corners[:, 0] == v][:, 1]) for v in x]) for edge in (np.min, np.max)
+    )
 
 
 def panels(figure) -> dict[str, list]:
@@ -90,11 +99,20 @@ def test_slices_show_the_band_the_truth_and_the_data_of_their_time():
         band, new = result.band(at).sel(output="V"), result.predict(at).sel(output="V")
         np.testing.assert_allclose(drawn(axis, "solution")[1], band["mean"])
         for label, own in (("95 % band", band), ("95 % of new measurements", new)):
-            np.testing.assert_allclose(filled(axis, label), (own.lower, own.upper), rtol=1e-9, atol=1e-12)
-        truth = np.array([float(problem.truth.outputs["V"](fd.coordinates.Point(("S", "t"), (s, time)))) for s in x[::50]])
+            np.testing.assert_allclose(
+                filled(axis, label), (own.lower, own.upper), rtol=1e-9, atol=1e-12
+            )
+        truth = np.array(
+            [
+                float(problem.truth.outputs["V"](fd.coordinates.Point(("S", "t"), (s, time))))
+                for s in x[::50]
+            ]
+        )
         np.testing.assert_allclose(drawn(axis, "truth")[1][::50], truth, atol=1e-6)
         assert (drawn(axis, "data").shape[1] if count else "data" in texts(axis)) == count
-    np.testing.assert_array_equal(np.sort(drawn(seen["t = 0"][0], "data")[1]), np.sort(problem.groups[0].y))
+    np.testing.assert_array_equal(
+        np.sort(drawn(seen["t = 0"][0], "data")[1]), np.sort(problem.groups[0].y)
+    )
 
 
 def test_slices_are_where_the_data_are_or_as_asked():
@@ -104,7 +122,14 @@ def test_slices_are_where_the_data_are_or_as_asked():
     scattered = fd.Problem(
         equation=None,
         domain=fd.Box(x=(0, 1), t=(0, 4)),
-        observations=[fd.Observed("u", x=np.random.default_rng(0).random((30, 2)), y=np.zeros(30), noise=fd.Gaussian(1.0))],
+        observations=[
+            fd.Observed(
+                "u",
+                x=np.random.default_rng(0).random((30, 2)),
+                y=np.zeros(30),
+                noise=fd.Gaussian(1.0),
+            )
+        ],
         network=TINY,
     )
     assert cuts(scattered) == ("t", [0.0, 2.0, 4.0])
@@ -112,7 +137,9 @@ def test_slices_are_where_the_data_are_or_as_asked():
     assert any(title.startswith("x = 0.25") for title in seen)
 
 
-@pytest.mark.parametrize("given", [{"z": [0.0]}, {"x": [3.0]}, {"x": []}, {"x": [0.1], "y": [0.1]}, {}])
+@pytest.mark.parametrize(
+    "given", [{"z": [0.0]}, {"x": [3.0]}, {"x": []}, {"x": [0.1], "y": [0.1]}, {}]
+)
 def test_slices_that_cannot_be_cut_are_refused(given):
     with pytest.raises(ValueError, match="slices="):
         made_up(fd.problem("poisson-2d", n_f=20).replace(network=TINY), draws=5).plot(slices=given)
@@ -129,8 +156,15 @@ def test_a_line_shows_the_band_and_the_interval_of_new_measurements(regression):
     x = drawn(left, "solution")[0]
     band, new = result.band(x).sel(output="u"), result.predict(x).sel(output="u")
     np.testing.assert_allclose(filled(left, "95 % band"), (band.lower, band.upper), rtol=1e-9)
-    np.testing.assert_allclose(filled(left, "95 % of new measurements"), (new.lower, new.upper), rtol=1e-9)
-    np.testing.assert_allclose(filled(right, "95 % band"), (band.lower - band["mean"], band.upper - band["mean"]), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        filled(left, "95 % of new measurements"), (new.lower, new.upper), rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        filled(right, "95 % band"),
+        (band.lower - band["mean"], band.upper - band["mean"]),
+        rtol=1e-9,
+        atol=1e-12,
+    )
 
 
 def test_conformal_draws_and_prints_the_interval_it_has():
@@ -138,12 +172,20 @@ def test_conformal_draws_and_prints_the_interval_it_has():
     left, right = result.plot().axes
     x = drawn(left, "solution")[0]
     new = result.predict(x).sel(output="u")
-    np.testing.assert_allclose(filled(left, "95 % of new measurements"), (new.lower, new.upper), rtol=1e-9)
-    np.testing.assert_allclose(filled(right, "95 % of new measurements"), (new.lower - new["mean"], new.upper - new["mean"]), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        filled(left, "95 % of new measurements"), (new.lower, new.upper), rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        filled(right, "95 % of new measurements"),
+        (new.lower - new["mean"], new.upper - new["mean"]),
+        rtol=1e-9,
+        atol=1e-12,
+    )
     assert not [c for c in left.collections if c.get_label() == "95 % band"]
     width = float((result.predict().upper - result.predict().lower).mean())
     assert f"new measurements of u: mean width {width:.4g} of the 95 % interval" in repr(result)
-    # at a level for which there are too few measurements there is a picture without it, and the reason
+    # at a level for which there are too few measurements there is a picture without it,
+    # and the reason
     assert result.plot(level=0.99).axes[0].collections[:] == []
     from fiducial.results.summary import as_text
 

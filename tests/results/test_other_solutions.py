@@ -1,4 +1,6 @@
-"""Other solutions: fits from other guesses find them where there are some, and only there."""
+"""Other solutions: fits from other guesses find them where there are some, and only
+there.
+"""
 
 import numpy as np
 import pytest
@@ -16,7 +18,10 @@ def decay(unknown, rate=lambda k: k**2):
         equation=lambda u, t, p: fd.derivative(u, t) + rate(p["k"]) * u(t),
         domain=fd.Box(t=(0, 2)),
         unknowns={"k": unknown},
-        observations=[fd.Observed("u", x=TIMES, y=DATA, noise=fd.Gaussian(sd=0.02)), fd.Observed("u", x=[0.0], y=[1.0], name="start")],
+        observations=[
+            fd.Observed("u", x=TIMES, y=DATA, noise=fd.Gaussian(sd=0.02)),
+            fd.Observed("u", x=[0.0], y=[1.0], name="start"),
+        ],
         collocation=fd.collocation.grid(20),
         network=fd.MLP((10,)),
     )
@@ -60,8 +65,11 @@ def test_it_is_kept_with_the_result(two, tmp_path):
 
 
 def test_a_better_solution_elsewhere_is_named():
-    # the rate has a least value near k = -1, which the fit does not get out of, and is right at one place, beyond k = 2
-    result = fitted(decay(fd.Real(guess=-1.0), rate=lambda k: 0.49 + 0.05 * (-(k**3) + 3 * k + 3.2)))
+    # the rate has a least value near k = -1, which the fit does not get out of, and is
+    # right at one place, beyond k = 2
+    result = fitted(
+        decay(fd.Real(guess=-1.0), rate=lambda k: 0.49 + 0.05 * (-(k**3) + 3 * k + 3.2))
+    )
     assert result.parameters().loc["k", "estimate"] == pytest.approx(-1, abs=0.1)
     assert "fits the data better" in check_of(result).advice
     assert "k = 2.1" in check_of(result).advice
@@ -80,6 +88,10 @@ def test_it_can_be_left_out_and_is_where_nothing_is_unknown():
 
 def test_a_positive_constant_that_would_be_negative_is_said_to_be_at_its_limit():
     growing = decay(fd.Positive(guess=0.5), rate=lambda k: k).with_data({"u": np.exp(0.1 * TIMES)})
-    failed = next(c for c in fitted(growing).diagnose().checks if c.name == "unknowns that the data do not inform")
+    failed = next(
+        c
+        for c in fitted(growing).diagnose().checks
+        if c.name == "unknowns that the data do not inform"
+    )
     assert "k went to its limit 0" in failed.advice
     assert "Real in place of Positive" in failed.advice

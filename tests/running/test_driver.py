@@ -1,4 +1,6 @@
-"""The loop: the same bits for the same seed, one compilation, and runs that go on after any stop."""
+"""The loop: the same bits for the same seed, one compilation, and runs that go on
+after any stop.
+"""
 
 import os
 import signal
@@ -123,9 +125,13 @@ def test_each_phase_is_compiled_once_for_all_its_chunks():
         assert len(set(own)) == 1, f"chunks after the first of {phase} compiled something"
 
 
-@pytest.mark.parametrize("where", ["first chunk", "middle of a phase", "end of a phase", "second phase"])
+@pytest.mark.parametrize(
+    "where", ["first chunk", "middle of a phase", "end of a phase", "second phase"]
+)
 def test_a_resumed_run_is_the_same_to_the_last_bit(runner, whole, tmp_path, where):
-    chunks = {"first chunk": 1, "middle of a phase": 7, "end of a phase": 20, "second phase": 24}[where]
+    chunks = {"first chunk": 1, "middle of a phase": 7, "end of a phase": 20, "second phase": 24}[
+        where
+    ]
     assert chunks < whole[1]
     checkpoint = stopped_run(runner, tmp_path / "c", chunks)
     later = []
@@ -189,7 +195,9 @@ def test_resuming_something_else_is_refused_by_name(runner, tmp_path, culprit, c
     before = {p.name: p.read_bytes() for p in (tmp_path / "c").iterdir()}
     with pytest.raises(ValueError, match=f"different .*{culprit}"):
         go(runner, checkpoint=checkpoint, resume=True, **changes)
-    assert {p.name: p.read_bytes() for p in (tmp_path / "c").iterdir()} == before, "nothing is lost by the attempt"
+    assert {p.name: p.read_bytes() for p in (tmp_path / "c").iterdir()} == before, (
+        "nothing is lost by the attempt"
+    )
 
 
 def test_resuming_with_other_sizes_of_single_errors_is_refused(tmp_path):
@@ -215,7 +223,9 @@ def test_resuming_with_other_sizes_of_single_errors_is_refused(tmp_path):
     ],
     ids=["equation", "domain", "noise", "data", "method"],
 )
-def test_resuming_with_another_problem_or_method_is_refused_by_name(runner, tmp_path, culprit, other):
+def test_resuming_with_another_problem_or_method_is_refused_by_name(
+    runner, tmp_path, culprit, other
+):
     checkpoint = stopped_run(runner, tmp_path / "c", 2)
     changed = other()
     runner = another(changed) if isinstance(changed, fd.Problem) else another(method=changed)
@@ -227,10 +237,16 @@ def test_ctrl_c_stops_after_the_chunk_and_leaves_a_resumable_run(runner, whole, 
     checkpoint = Checkpoint(tmp_path / "c")
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(Interrupted):
-        go(runner, checkpoint=checkpoint, report=stop_after(6, lambda: os.kill(os.getpid(), signal.SIGINT)))
+        go(
+            runner,
+            checkpoint=checkpoint,
+            report=stop_after(6, lambda: os.kill(os.getpid(), signal.SIGINT)),
+        )
     assert signal.getsignal(signal.SIGINT) is before, "Ctrl-C means what it meant before"
     later = []
-    assert_same_bits(go(runner, checkpoint=checkpoint, resume=True, report=later.append).outcome, whole[0])
+    assert_same_bits(
+        go(runner, checkpoint=checkpoint, resume=True, report=later.append).outcome, whole[0]
+    )
     assert whole[1] - 7 <= len(later) <= whole[1] - 6  # Python may see the signal one chunk later
 
 
@@ -259,15 +275,28 @@ def test_a_settled_chain_stops_early(decay_fit):
 
 
 def test_precision_is_a_setting(x64):
-    """Adam runs in float32 by default and in float64 on request; the polish is always float64."""
+    """Adam runs in float32 by default and in float64 on request; the polish is
+    always float64.
+    """
     for precision in ("float32", "float64"):
         model = bind(tiny())
         adam, lm = fd.PINN(precision=precision).phases(model)
-        state = jax.eval_shape(lambda key, adam=adam, model=model: adam.init(model, model.data, None, key=key), jax.random.key(0))
+        state = jax.eval_shape(
+            lambda key, adam=adam, model=model: adam.init(model, model.data, None, key=key),
+            jax.random.key(0),
+        )
         assert state.theta.dtype == precision
-        after = jax.eval_shape(lambda s, adam=adam, model=model: adam.step(model, model.data, s, 0.5, key=jax.random.key(0))[0], state)
+        after = jax.eval_shape(
+            lambda s, adam=adam, model=model: adam.step(
+                model, model.data, s, 0.5, key=jax.random.key(0)
+            )[0],
+            state,
+        )
         assert after.theta.dtype == precision
-        polished = jax.eval_shape(lambda s, lm=lm, model=model: lm.init(model, model.data, s, key=jax.random.key(0)), state)
+        polished = jax.eval_shape(
+            lambda s, lm=lm, model=model: lm.init(model, model.data, s, key=jax.random.key(0)),
+            state,
+        )
         assert polished.theta.dtype == "float64"
 
 
@@ -296,7 +325,11 @@ def test_leaving_out_data_sets_that_are_done_changes_nothing(monkeypatch):
     method = fd.PINN(adam_steps=0, lm_steps=150)
     outcomes, calls = [], []
     call = program.Compiled.__call__
-    monkeypatch.setattr(phase_program.Compiled, "__call__", lambda self, *args: calls.append(self._fn) or call(self, *args))
+    monkeypatch.setattr(
+        phase_program.Compiled,
+        "__call__",
+        lambda self, *args: calls.append(self._fn) or call(self, *args),
+    )
     on_an_accelerator(monkeypatch)
     for many in (1000, 8):
         monkeypatch.setattr(phase_program, "_MANY", many)
@@ -308,28 +341,41 @@ def test_leaving_out_data_sets_that_are_done_changes_nothing(monkeypatch):
     np.testing.assert_array_equal(thinned.status, whole.status)
     np.testing.assert_array_equal(thinned.state.age, whole.state.age)
     np.testing.assert_allclose(thinned.state.theta, whole.state.theta, atol=1e-4)
-    np.testing.assert_allclose(thinned.trace["lm"]["misfit"], whole.trace["lm"]["misfit"], rtol=1e-4)
+    np.testing.assert_allclose(
+        thinned.trace["lm"]["misfit"], whole.trace["lm"]["misfit"], rtol=1e-4
+    )
     assert len(set(np.asarray(whole.state.age).ravel())) > 2
 
 
 def test_threads_of_linear_algebra_come_back_when_the_last_of_several_fits_ends():
     with threadpool_limits(2, "blas"):
-        threads = [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+        threads = [
+            library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+        ]
         first, second = one_thread(), one_thread()
         first.__enter__()
         second.__enter__()
         first.__exit__(None, None, None)
-        assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {1}
+        assert {
+            library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+        } == {1}
         second.__exit__(None, None, None)
-        assert [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"] == threads
+        assert [
+            library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+        ] == threads
 
 
 def test_linear_algebra_has_one_thread_while_a_program_runs():
     def threads():
-        return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+        return [
+            library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"
+        ]
 
     seen = []
-    compiled = Compiled(lambda x: jax.pure_callback(lambda x: seen.append(threads()) or x, x, x), {"compile": 0.0, "run": 0.0})
+    compiled = Compiled(
+        lambda x: jax.pure_callback(lambda x: seen.append(threads()) or x, x, x),
+        {"compile": 0.0, "run": 0.0},
+    )
     with threadpool_limits(2, "blas"):
         compiled(np.zeros(3))
         assert set(threads()) == {2}
@@ -340,14 +386,22 @@ def test_lanes_side_by_side_are_those_of_one_program(whole, monkeypatch):
     on_an_accelerator(monkeypatch)
     together = go(another()).outcome
     np.testing.assert_array_equal(together.status, whole[0].status)
-    np.testing.assert_allclose(together.state.theta, whole[0].state.theta, atol=1e-5)  # steps of Adam in float32
-    np.testing.assert_allclose(together.trace["adam"]["loss"], whole[0].trace["adam"]["loss"], rtol=1e-5)
+    np.testing.assert_allclose(
+        together.state.theta, whole[0].state.theta, atol=1e-5
+    )  # steps of Adam in float32
+    np.testing.assert_allclose(
+        together.trace["adam"]["loss"], whole[0].trace["adam"]["loss"], rtol=1e-5
+    )
 
 
 def test_a_lane_does_not_depend_on_those_beside_it(runner, whole):
     with jax.enable_x64(True):
         second = {name: y[1:] for name, y in batch(runner.model, 2).items()}
-        alone = another(method=fd.PINN(adam_steps=40, lm_steps=20, chains=1)).run(second, seed=0, first=1).outcome
+        alone = (
+            another(method=fd.PINN(adam_steps=40, lm_steps=20, chains=1))
+            .run(second, seed=0, first=1)
+            .outcome
+        )
     np.testing.assert_array_equal(alone.state.theta[0, 0], whole[0].state.theta[1, 0])
 
 
@@ -371,7 +425,9 @@ def lane(x):
     roots = jnp.linalg.cholesky(batch) if factors else jnp.sqrt(batch)
     return roots[1, 0, 0] * x, jax.pure_callback(meet, jax.ShapeDtypeStruct((), bool), x)
 
-found, met = joined(Lanes(lane, (2,), {"compile": 0.0, "run": 0.0}, effort=Effort.RUNS_ONCE, most=2)(np.array([[1.0, 2.0]])))
+seconds = {"compile": 0.0, "run": 0.0}
+lanes = Lanes(lane, (2,), seconds, effort=Effort.RUNS_ONCE, most=2)
+found, met = joined(lanes(np.array([[1.0, 2.0]])))
 assert found.tolist() == [[2.0, 4.0]]
 print(met.all())
 """
@@ -380,32 +436,49 @@ print(met.all())
 @pytest.mark.skipif(os.cpu_count() < 2, reason="needs two cores")
 @pytest.mark.parametrize(("kind", "met"), [("plain", "True"), ("factors", "False")])
 def test_cores_run_lanes_at_the_same_time_unless_these_could_wait_for_each_other(kind, met):
-    ran = subprocess.run([sys.executable, "-c", MEETING, kind], capture_output=True, text=True, timeout=120, env=os.environ | {"JAX_ENABLE_X64": "1"})
+    ran = subprocess.run(
+        [sys.executable, "-c", MEETING, kind],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"JAX_ENABLE_X64": "1"},
+    )
     assert ran.stdout.strip() == met, ran.stderr
 
 
 def test_programs_that_factor_batches_of_matrices_are_known():
     def inside(x):
-        return jax.lax.fori_loop(0, 3, lambda _, m: jax.lax.cond(m[0, 0, 0] > 0, jnp.linalg.cholesky, jnp.abs, m), x)
+        return jax.lax.fori_loop(
+            0, 3, lambda _, m: jax.lax.cond(m[0, 0, 0] > 0, jnp.linalg.cholesky, jnp.abs, m), x
+        )
 
     one, many = np.eye(3)[None], np.stack([np.eye(3)] * 4)
     assert factors_batches(jax.make_jaxpr(inside)(many).jaxpr)
-    assert factors_batches(jax.make_jaxpr(lambda m: jax.jit(jax.vmap(jnp.linalg.eigh))(m)[0])(many).jaxpr)
+    assert factors_batches(
+        jax.make_jaxpr(lambda m: jax.jit(jax.vmap(jnp.linalg.eigh))(m)[0])(many).jaxpr
+    )
     assert not factors_batches(jax.make_jaxpr(inside)(one).jaxpr)
     assert not factors_batches(jax.make_jaxpr(lambda m: m @ m)(many).jaxpr)
 
 
 def drawn_on(cores, method, monkeypatch, *, sets=1, apart=0.0, **how):
-    """A run with so many lanes at once, and the steps at which its chunks of draws ended."""
+    """A run with so many lanes at once, and the steps at which its chunks of draws
+    ended.
+    """
     monkeypatch.setattr(driver, "at_once", lambda lane_bytes: cores)
     runner, chunks = another(method=method), []
     with jax.enable_x64(True):
-        data = {name: y + apart * np.arange(sets)[:, None] for name, y in batch(runner.model, sets).items()}
+        data = {
+            name: y + apart * np.arange(sets)[:, None]
+            for name, y in batch(runner.model, sets).items()
+        }
         found = runner.run(data, seed=0, **{"report": chunks.append, **how}).outcome
     return found, [progress.step for progress in chunks if progress.phase == "draw"]
 
 
-def test_steps_that_do_not_need_each_other_are_the_same_however_many_are_taken_at_once(tmp_path, monkeypatch):
+def test_steps_that_do_not_need_each_other_are_the_same_however_many_are_taken_at_once(
+    tmp_path, monkeypatch
+):
     on = partial(drawn_on, method=fd.EFIDirect(draws=500), monkeypatch=monkeypatch)
     one, single = on(1)
     several, grouped = on(4)
@@ -435,7 +508,12 @@ def test_lanes_side_by_side_do_not_fill_the_memory(monkeypatch):
 
 
 def test_steps_of_several_lanes_taken_at_once_keep_their_order(monkeypatch):
-    on = partial(drawn_on, method=fd.Ensemble(chains=2, draws=6, lm_steps=40), monkeypatch=monkeypatch, sets=2)
+    on = partial(
+        drawn_on,
+        method=fd.Ensemble(chains=2, draws=6, lm_steps=40),
+        monkeypatch=monkeypatch,
+        sets=2,
+    )
     one, single = on(1)
     several, grouped = on(12)
     assert single == [1, 2, 3, 4, 5, 6]
@@ -454,14 +532,18 @@ def test_a_lane_that_breaks_off_is_the_same_however_many_steps_are_taken_at_once
     monkeypatch.setattr(DirectDraws, "step", breaks)
     with jax.enable_x64(True):
         between = bind(tiny()).data["u"][0] + 0.005
-    on = partial(drawn_on, method=fd.EFIDirect(draws=500), monkeypatch=monkeypatch, sets=2, apart=0.01)
+    on = partial(
+        drawn_on, method=fd.EFIDirect(draws=500), monkeypatch=monkeypatch, sets=2, apart=0.01
+    )
     (one, _), (several, _) = on(1), on(8)
     assert sorted(one.status.ravel()) == [Status.FINISHED, Status.DIVERGED]
     assert_same_bits(several, one)
 
 
 def test_chains_that_diverged_have_no_part_in_the_answer(monkeypatch):
-    """Some of four chains break off in the pilot fit; what is left is what the others say."""
+    """Some of four chains break off in the pilot fit; what is left is what the
+    others say.
+    """
     step = LevenbergMarquardt.step
 
     def breaks(self, model, data, state, progress, *, key):
@@ -492,7 +574,9 @@ def test_a_run_in_which_all_chains_diverge_has_a_result():
 
 
 def test_no_draw_is_kept_twice_where_the_last_chunk_is_not_full():
-    theta = fd.fit(tiny(), fd.Ensemble(chains=2, draws=33, lm_steps=20), seed=0).draws["theta"].values
+    theta = (
+        fd.fit(tiny(), fd.Ensemble(chains=2, draws=33, lm_steps=20), seed=0).draws["theta"].values
+    )
     assert theta.shape[:2] == (2, 33)
     assert len(np.unique(theta.reshape(66, -1), axis=0)) == 66
 
@@ -514,7 +598,9 @@ def test_steps_that_could_wait_for_each_other_are_taken_one_by_one(monkeypatch):
     ],
     ids=lambda method: method.name,
 )
-def test_a_run_that_was_stopped_while_it_drew_can_be_resumed_in_a_new_process(tmp_path, monkeypatch, method):
+def test_a_run_that_was_stopped_while_it_drew_can_be_resumed_in_a_new_process(
+    tmp_path, monkeypatch, method
+):
     whole, chunks = drawn_on(1, method, monkeypatch)
     assert len(chunks) > 2
 
@@ -532,6 +618,10 @@ def test_more_data_sets_side_by_side_need_no_other_program():
     runner = another()
     with jax.enable_x64(True):
         runner.run(batch(runner.model, 1), seed=0)
-        programs = [p for program in runner._programs for p in program._chunk._compiled._programs.values()]
+        programs = [
+            p for program in runner._programs for p in program._chunk._compiled._programs.values()
+        ]
         runner.run(batch(runner.model, 2), seed=0)
-    assert [p for program in runner._programs for p in program._chunk._compiled._programs.values()] == programs
+    assert [
+        p for program in runner._programs for p in program._chunk._compiled._programs.values()
+    ] == programs

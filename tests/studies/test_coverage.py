@@ -25,7 +25,9 @@ POINTS = np.array([-0.7, 0.0, 0.7])
 @pytest.fixture(scope="module")
 def large():
     """20,000 data sets with 1,000 exact draws each."""
-    return fd.study(poisson_line(), [Exact()], replicates=20_000, seed=11, points=POINTS, shard=2000)
+    return fd.study(
+        poisson_line(), [Exact()], replicates=20_000, seed=11, points=POINTS, shard=2000
+    )
 
 
 def test_exact_draws_cover_as_often_as_they_say(large):
@@ -33,7 +35,8 @@ def test_exact_draws_cover_as_often_as_they_say(large):
     assert abs(row["coverage"] - 0.95) < 2.5 * row["coverage_se"]
     pit = large.cells[0].arrays["u.pit"]
     for level in (0.95, 0.8, 0.5):
-        # the three points are dependent, so the error comes from the spread between data sets
+        # the three points are dependent, so the error comes from the spread between
+        # data sets
         each = np.mean(np.abs(pit - 0.5) <= level / 2, axis=1)
         assert abs(each.mean() - level) < 2.5 * each.std() / np.sqrt(len(each))
         assert coverage_at(pit, np.array([level]))[0] == pytest.approx(each.mean())
@@ -53,13 +56,17 @@ def test_widths_and_scores_match_their_closed_forms(large):
 
 @pytest.mark.parametrize("level", [0.8, 0.5])
 def test_other_levels(level):
-    row = fd.study(poisson_line(), [Exact()], replicates=2000, seed=12, points=POINTS, shard=2000, level=level).rows[0]
+    row = fd.study(
+        poisson_line(), [Exact()], replicates=2000, seed=12, points=POINTS, shard=2000, level=level
+    ).rows[0]
     assert abs(row["coverage"] - level) < 2.5 * row["coverage_se"]
     assert row["width_ratio"] == pytest.approx(1, rel=0.01)
 
 
 def test_bands_ten_percent_too_narrow_are_flagged():
-    found = fd.study(poisson_line(), [Exact(narrow=0.9)], replicates=2000, seed=13, points=POINTS, shard=2000)
+    found = fd.study(
+        poisson_line(), [Exact(narrow=0.9)], replicates=2000, seed=13, points=POINTS, shard=2000
+    )
     assert len(found.warnings) == 1
     assert "too narrow" in found.warnings[0]
 
@@ -80,7 +87,10 @@ def test_failures_are_counted_and_do_not_disturb_the_others():
 def test_a_data_set_does_not_depend_on_its_shard():
     alone = fd.simulate(poisson_line(), 3, seed=5, first=7)["u"]
     np.testing.assert_array_equal(alone, fd.simulate(poisson_line(), 10, seed=5)["u"][7:])
-    small, large = (fd.study(poisson_line(), [Exact(draws=50)], replicates=20, seed=5, shard=s).cells[0].arrays for s in (6, 20))
+    small, large = (
+        fd.study(poisson_line(), [Exact(draws=50)], replicates=20, seed=5, shard=s).cells[0].arrays
+        for s in (6, 20)
+    )
     np.testing.assert_allclose(small["u.lower"], large["u.lower"], rtol=1e-10)
 
 
@@ -88,11 +98,16 @@ def test_a_data_set_does_not_depend_on_its_shard():
 def test_a_shard_on_a_cpu_keeps_its_cores_busy(monkeypatch, cores, size):
     monkeypatch.setattr(shards, "cores", lambda: cores)
     points = fd.Box(x=(-0.7, 0.7)).points(POINTS, label="points")
-    assert shards.Bench(poisson_line(), Exact(), points=points, level=0.95, seed=0).lanes(100) == size
+    assert (
+        shards.Bench(poisson_line(), Exact(), points=points, level=0.95, seed=0).lanes(100) == size
+    )
 
 
 def test_simulated_errors_have_the_truth_s_distribution():
-    z = (fd.simulate(poisson_line(sd=0.1), 5000, seed=0)["u"].reshape(-1, 2, 10) - np.sin(6 * np.array([-0.7, 0.7]))[:, None] ** 3) / 0.1
+    z = (
+        fd.simulate(poisson_line(sd=0.1), 5000, seed=0)["u"].reshape(-1, 2, 10)
+        - np.sin(6 * np.array([-0.7, 0.7]))[:, None] ** 3
+    ) / 0.1
     n = z.size
     assert abs(z.mean()) < 4 / np.sqrt(n)
     assert abs(z.var() - 1) < 4 * np.sqrt(2 / n)
@@ -100,7 +115,14 @@ def test_simulated_errors_have_the_truth_s_distribution():
 
 def test_files_of_a_study(tmp_path):
     folder = tmp_path / "study"
-    found = fd.study(poisson_line, [Exact(draws=100)], replicates=30, seed=1, grid={"sd": [0.01, 0.05], "replicates": [5, 10]}, folder=folder)
+    found = fd.study(
+        poisson_line,
+        [Exact(draws=100)],
+        replicates=30,
+        seed=1,
+        grid={"sd": [0.01, 0.05], "replicates": [5, 10]},
+        folder=folder,
+    )
     lines = (folder / "table.csv").read_text().splitlines()
     header = lines[0].split(",")
     assert header[: len(COLUMNS)] == COLUMNS
@@ -109,7 +131,12 @@ def test_files_of_a_study(tmp_path):
     widths = found.table.set_index(["option_sd", "option_replicates"])["width"]
     assert widths[(0.05, 10)] == pytest.approx(5 * widths[(0.01, 10)], rel=0.1)
     assert widths[(0.05, 5)] == pytest.approx(np.sqrt(2) * widths[(0.05, 10)], rel=0.1)
-    assert {p.name for p in folder.glob("*.png")} == {"coverage.png", "width.png", "pit.png", "calibration.png"}
+    assert {p.name for p in folder.glob("*.png")} == {
+        "coverage.png",
+        "width.png",
+        "pit.png",
+        "calibration.png",
+    }
     with xr.open_datatree(folder / "study.nc", engine="h5netcdf") as tree:
         node = tree["exact-sd=0.01-replicates=5"]
         assert node["u_lower"].shape == (30, 100)
@@ -119,7 +146,12 @@ def test_files_of_a_study(tmp_path):
 
 def test_point_estimates_have_no_coverage_but_an_error():
     small = {"adam_steps": 5, "lm_steps": 5}
-    row = fd.study(fd.problem("poisson", n_f=20).replace(network=fd.MLP((5,))), [fd.PINN(**small)], replicates=3, seed=0).rows[0]
+    row = fd.study(
+        fd.problem("poisson", n_f=20).replace(network=fd.MLP((5,))),
+        [fd.PINN(**small)],
+        replicates=3,
+        seed=0,
+    ).rows[0]
     assert np.isnan(row["coverage"])
     assert row["mse"] > 0
 
@@ -134,11 +166,15 @@ def test_unknowns_and_noise_sizes_have_their_columns():
         unknowns={"k": fd.Positive(1.0)},
         observations=[fd.Observed("u", t, np.exp(-t), fd.Gaussian()), fd.Observed("u", 0.0, 1.0)],
         network=fd.MLP((4,)),
-        truth=fd.Truth(outputs={"u": lambda t: jnp.exp(-t)}, unknowns={"k": 1.0}, noise={"u": {"sd": 0.1}}),
+        truth=fd.Truth(
+            outputs={"u": lambda t: jnp.exp(-t)}, unknowns={"k": 1.0}, noise={"u": {"sd": 0.1}}
+        ),
     )
     row = fd.study(problem, [fd.PINN(adam_steps=3, lm_steps=3)], replicates=2, seed=0).rows[0]
     for name in ("k", "sd_u"):
-        assert {f"{name}_{what}" for what in ("mean", "coverage", "coverage_se", "width", "width_se")} <= set(row)
+        assert {
+            f"{name}_{what}" for what in ("mean", "coverage", "coverage_se", "width", "width_se")
+        } <= set(row)
 
 
 def test_own_problem_without_truth_is_simulated_from_a_fit(capsys):
@@ -155,7 +191,8 @@ import sys
 sys.path.insert(0, {here!r})
 import fiducial as fd
 from standin import Exact, poisson_line
-fd.study(poisson_line(), [Exact(draws=100)], replicates=600, seed=3, shard=20, folder=sys.argv[1], resume="resume" in sys.argv)
+how = {{"replicates": 600, "seed": 3, "shard": 20, "resume": "resume" in sys.argv}}
+fd.study(poisson_line(), [Exact(draws=100)], folder=sys.argv[1], **how)
 """
 
 
@@ -179,7 +216,13 @@ def test_a_killed_study_resumes_to_the_same_table(tmp_path):
     assert 10 <= len(done) < 30
     damaged, kept = done[2], {p: p.stat().st_mtime_ns for p in done if p != done[2]}
     damaged.write_bytes(damaged.read_bytes()[:-100])
-    again = subprocess.run([*command, str(tmp_path / "killed"), "resume"], check=True, timeout=300, capture_output=True, text=True)
+    again = subprocess.run(
+        [*command, str(tmp_path / "killed"), "resume"],
+        check=True,
+        timeout=300,
+        capture_output=True,
+        text=True,
+    )
     assert damaged.name in again.stderr
     assert all(p.stat().st_mtime_ns == at for p, at in kept.items())
     assert _without_seconds(tmp_path / "killed") == _without_seconds(tmp_path / "whole")
@@ -187,13 +230,22 @@ def test_a_killed_study_resumes_to_the_same_table(tmp_path):
 
 def test_memory_does_not_grow_with_the_number_of_data_sets():
     script = (
-        f"import sys, resource; sys.path.insert(0, {str(HERE)!r})\n"
-        "import numpy as np, fiducial as fd\nfrom standin import Exact, poisson_line\n"
-        "fd.study(poisson_line(), [Exact(draws=500)], replicates=int(sys.argv[1]), seed=0, shard=50, points=np.linspace(-0.7, 0.7, 10))\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        f"import sys, resource; sys.path.insert(0, {str(HERE)!r})\nimport numpy as np, fiducial as"
+        " fd\nfrom standin import Exact, poisson_line\nfd.study(poisson_line(),"
+        " [Exact(draws=500)], replicates=int(sys.argv[1]), seed=0, shard=50,"
+        " points=np.linspace(-0.7, 0.7,"
+        " 10))\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
-    few, many = (int(subprocess.run([sys.executable, "-c", script, n], check=True, capture_output=True, text=True).stdout) for n in ("200", "2000"))
-    # the results of 1,800 more data sets are 1.4 MB; draws kept alive would be 14 MB of theta and 72 MB of field values
+    few, many = (
+        int(
+            subprocess.run(
+                [sys.executable, "-c", script, n], check=True, capture_output=True, text=True
+            ).stdout
+        )
+        for n in ("200", "2000")
+    )
+    # the results of 1,800 more data sets are 1.4 MB; draws kept alive would be 14 MB of
+    # theta and 72 MB of field values
     assert many - few < 12_000
 
 
@@ -223,15 +275,35 @@ def test_settings_that_cannot_work(tmp_path):
 
 
 def test_honest_intervals_of_a_constant_are_warned_about_as_often_on_either_side():
-    """Two standard errors of a hundred honest intervals: at most 5 % of studies in all, by the binomial distribution."""
-    found = {k: off_level([{"method": "m", "n": 100, "failed": 0, "k_coverage": k / 100, "k_coverage_se": 0.001}], 0.95) for k in range(80, 101)}
+    """Two standard errors of a hundred honest intervals: at most 5 % of studies in
+    all, by the binomial distribution.
+    """
+    found = {
+        k: off_level(
+            [{"method": "m", "n": 100, "failed": 0, "k_coverage": k / 100, "k_coverage_se": 0.001}],
+            0.95,
+        )
+        for k in range(80, 101)
+    }
     assert {k for k, lines in found.items() if lines} == {*range(80, 91), 100}
     assert "too narrow" in found[90][0]
     assert "too wide" in found[100][0]
 
 
 def test_command(tmp_path):
-    command = [sys.executable, "-m", "fiducial", "study", "poisson", "--methods", "pinn", "--replicates", "2", "--out", str(tmp_path / "s")]
+    command = [
+        sys.executable,
+        "-m",
+        "fiducial",
+        "study",
+        "poisson",
+        "--methods",
+        "pinn",
+        "--replicates",
+        "2",
+        "--out",
+        str(tmp_path / "s"),
+    ]
     extra = ["--grid", "sd=0.01,0.1", "n_f=20", "--set", "pinn.adam_steps=3", "pinn.lm_steps=3"]
     done = subprocess.run([*command, *extra], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -7,11 +7,18 @@ from .app import app
 
 
 def main() -> None:
-    """Entry point. ``--set a=1 b=2`` is understood as ``--set a=1 --set b=2``, and so is ``--grid``."""
+    """Entry point. ``--set a=1 b=2`` is understood as ``--set a=1 --set b=2``, and
+    so is ``--grid``.
+    """
     arguments: list[str] = []
     repeating: str | None = None
     for argument in sys.argv[1:]:
-        if repeating and "=" in argument and not argument.startswith("-") and arguments[-1] != repeating:
+        if (
+            repeating
+            and "=" in argument
+            and not argument.startswith("-")
+            and arguments[-1] != repeating
+        ):
             arguments.append(repeating)
         elif argument.startswith("-"):
             repeating = argument if argument in ("--set", "--grid") else None

@@ -12,8 +12,12 @@ from .app import app
 def problems() -> None:
     """List the ready problems with their options."""
     for name, make in catalogue.problems().items():
-        options = ", ".join(f"{p.name}={p.default}" for p in inspect.signature(make).parameters.values())
-        typer.echo(f"{name}\n    {(inspect.getdoc(make) or '').splitlines()[0]}\n    options: {options}")
+        options = ", ".join(
+            f"{p.name}={p.default}" for p in inspect.signature(make).parameters.values()
+        )
+        typer.echo(
+            f"{name}\n    {(inspect.getdoc(make) or '').splitlines()[0]}\n    options: {options}"
+        )
 
 
 @app.command()
@@ -21,5 +25,10 @@ def methods() -> None:
     """List the methods with their settings."""
     default = catalogue.default_method().name
     for name, cls in catalogue.methods().items():
-        settings = ", ".join(f"{p.name}={p.default}" for p in inspect.signature(cls).parameters.values())
-        typer.echo(f"{name}{' (default)' if name == default else ''}\n    {cls.summary}\n    settings: {settings}")
+        settings = ", ".join(
+            f"{p.name}={p.default}" for p in inspect.signature(cls).parameters.values()
+        )
+        typer.echo(
+            f"{name}{' (default)' if name == default else ''}\n    {cls.summary}\n    settings:"
+            f" {settings}"
+        )

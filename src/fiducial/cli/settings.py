@@ -4,8 +4,12 @@ import json
 from typing import Any
 
 
-def split_settings(pairs: list[str], methods: list[str]) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Options of the problem, and settings of each method: ``method.key=value`` for all, or ``NAME.key=value``."""
+def split_settings(
+    pairs: list[str], methods: list[str]
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Options of the problem, and settings of each method: ``method.key=value`` for
+    all, or ``NAME.key=value``.
+    """
     options: dict[str, Any] = {}
     settings: dict[str, dict[str, Any]] = {name: {} for name in methods}
     for pair in pairs:
@@ -17,7 +21,10 @@ def split_settings(pairs: list[str], methods: list[str]) -> tuple[dict[str, Any]
             for name in methods if owner == "method" else [owner]:
                 settings[name][setting] = parse_value(text)
         else:
-            raise ValueError(f"--set {pair}: '{owner}' is not a method of this run; write method.{setting}=... or {methods[0]}.{setting}=...")
+            raise ValueError(
+                f"--set {pair}: '{owner}' is not a method of this run; write method.{setting}=..."
+                f" or {methods[0]}.{setting}=..."
+            )
     return options, settings
 
 
@@ -29,8 +36,14 @@ def key_and_value(text: str, option: str) -> tuple[str, str]:
 
 
 def parse_value(text: str) -> Any:
-    """A number, true, false or none, in JSON's spelling or Python's; a word otherwise."""
+    """A number, true, false or none, in JSON's spelling or Python's; a word
+    otherwise.
+    """
     try:
-        return json.loads({"none": "null"}.get(text.lower(), text.lower() if text.lower() in ("true", "false") else text))
+        return json.loads(
+            {"none": "null"}.get(
+                text.lower(), text.lower() if text.lower() in ("true", "false") else text
+            )
+        )
     except ValueError:
         return text

@@ -21,7 +21,11 @@ def show(folder: Annotated[Path, typer.Argument(help="The folder of a run.")]) -
         typer.echo((folder / "table.md").read_text())
         return
     if Checkpoint(folder / "checkpoint").exists() and not path.is_file():
-        fail(f"the run in {folder} has not finished; go on with the same command and --out {folder} --resume", FAILED)
+        fail(
+            f"the run in {folder} has not finished; go on with the same command and --out {folder}"
+            " --resume",
+            FAILED,
+        )
     try:
         summary = json.loads(path.read_text())
         text = _text(summary)
@@ -34,17 +38,34 @@ def show(folder: Annotated[Path, typer.Argument(help="The folder of a run.")]) -
 
 
 def _text(summary: dict[str, Any]) -> str:
-    lines = [f"{summary['problem']} by {summary['method']}, seed {summary['seed']}: {summary['status']}"]
+    lines = [
+        f"{summary['problem']} by {summary['method']}, seed {summary['seed']}: {summary['status']}"
+    ]
 
     def line(name: str, entry: dict[str, Any]) -> str:
         return f"{name}: " + ", ".join(f"{k} {v:.5g}" for k, v in entry.items() if v is not None)
 
     lines += [line(name, entry) for name, entry in summary["unknowns"].items()]
-    lines += [line(f"{parameter} of {group}", entry) for group, own in summary["noise"].items() for parameter, entry in own.items()]
-    lines += [line(name, entry) for name, entry in summary["field"].items() if any(v is not None for v in entry.values())]
+    lines += [
+        line(f"{parameter} of {group}", entry)
+        for group, own in summary["noise"].items()
+        for parameter, entry in own.items()
+    ]
+    lines += [
+        line(name, entry)
+        for name, entry in summary["field"].items()
+        if any(v is not None for v in entry.values())
+    ]
     lines.append(f"verdict: {summary['diagnosis']['verdict']}")
-    if (why := getattr(catalogue.methods().get(summary["method"]), "no_interval", None)) is not None:
+    if (
+        why := getattr(catalogue.methods().get(summary["method"]), "no_interval", None)
+    ) is not None:
         lines.append(f"  no interval: {why}")
     for check in summary["diagnosis"]["checks"]:
-        lines.append(line(f"  [{'ok' if check['ok'] else '!!'}] {check['name']}", {k: check[k] for k in ("value", "limit")}).removesuffix(": "))
+        lines.append(
+            line(
+                f"  [{'ok' if check['ok'] else '!!'}] {check['name']}",
+                {k: check[k] for k in ("value", "limit")},
+            ).removesuffix(": ")
+        )
     return "\n".join(lines)

@@ -19,7 +19,9 @@ def find_problem(spec: str, options: dict[str, Any]) -> Problem:
             return catalogue.problem(spec, **options)
         except TypeError as error:
             words = [f"{key}={value}" for key, value in options.items() if isinstance(value, str)]
-            raise ValueError(f"--set {' '.join(words)}: is a number meant? ({error})" if words else error) from error
+            raise ValueError(
+                f"--set {' '.join(words)}: is a number meant? ({error})" if words else error
+            ) from error
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such file")
     module = _import(Path(path))
@@ -30,9 +32,14 @@ def find_problem(spec: str, options: dict[str, Any]) -> Problem:
         elif len(found) == 1:
             name = next(iter(found))
         elif not found:
-            raise ValueError(f"{path} has no problem; write problem = fiducial.Problem(...), or name a function that makes one: {path}:NAME")
+            raise ValueError(
+                f"{path} has no problem; write problem = fiducial.Problem(...), or name a function"
+                f" that makes one: {path}:NAME"
+            )
         else:
-            raise ValueError(f"{path} has {len(found)} problems ({', '.join(found)}); name one: {path}:NAME")
+            raise ValueError(
+                f"{path} has {len(found)} problems ({', '.join(found)}); name one: {path}:NAME"
+            )
     if not hasattr(module, name):
         raise ValueError(f"{path} has no '{name}'; it has {', '.join(found) or 'no problem'}")
     value = getattr(module, name)
@@ -40,10 +47,15 @@ def find_problem(spec: str, options: dict[str, Any]) -> Problem:
         accepted = inspect.signature(value).parameters
         stray = [o for o in options if o not in accepted]
         if stray:
-            raise ValueError(f"{path}:{name} has no option '{stray[0]}'; it has {', '.join(accepted) or 'none'}")
+            raise ValueError(
+                f"{path}:{name} has no option '{stray[0]}'; it has {', '.join(accepted) or 'none'}"
+            )
         value = value(**options)
     elif options:
-        raise ValueError(f"{path}:{name} is a problem without options; make it a function with keyword arguments to use --set")
+        raise ValueError(
+            f"{path}:{name} is a problem without options; make it a function with keyword arguments"
+            " to use --set"
+        )
     if not isinstance(value, Problem):
         raise TypeError(f"{path}:{name} is {type(value).__name__}, not a Problem")
     return value if value.name != "problem" else value.replace(name=Path(path).stem)
@@ -61,8 +73,14 @@ def _import(path: Path) -> Any:
     except (ValueError, TypeError, OSError):
         raise
     except Exception as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path.resolve()]
-        raise ValueError(f"{path}{f', line {lines[-1]}' if lines else ''}: {type(error).__name__}: {error}") from error
+        lines = [
+            frame.lineno
+            for frame in traceback.extract_tb(error.__traceback__)
+            if Path(frame.filename) == path.resolve()
+        ]
+        raise ValueError(
+            f"{path}{f', line {lines[-1]}' if lines else ''}: {type(error).__name__}: {error}"
+        ) from error
     finally:
         sys.path.pop(0)
     return module

@@ -1,8 +1,8 @@
 """What a sampler of the errors must be able to do. Each is one file in ``kernels/``.
 
-A kernel moves a vector along the gradient of the logarithm of its density, and adds the noise that
-keeps it spread out as that density says. It never owns a loop, and knows nothing of networks.
-"""
+A kernel moves a vector along the gradient of the logarithm of its density, and adds the
+noise that keeps it spread out as that density says. It never owns a loop, and knows
+nothing of networks."""
 
 import abc
 from typing import Any
@@ -25,15 +25,21 @@ class AbstractKernel(eqx.Module):
 
     @abc.abstractmethod
     def size(self, stiffness: float) -> float:
-        """A step size for a density whose logarithm is nowhere curved more than ``stiffness``."""
+        """A step size for a density whose logarithm is nowhere curved more than
+        ``stiffness``.
+        """
 
     @abc.abstractmethod
     def rest(self, size: float) -> float:
-        """Number of steps after which a direction of unit variance has forgotten where it was."""
+        """Number of steps after which a direction of unit variance has forgotten
+        where it was.
+        """
 
     @abc.abstractmethod
     def variance(self, curvature: float, size: float) -> float:
-        """The variance that a Gaussian direction of this curvature has at this step size; 1 / curvature for small ones."""
+        """The variance that a Gaussian direction of this curvature has at this step
+        size; 1 / curvature for small ones.
+        """
 
     @abc.abstractmethod
     def init(self, position: Float[Array, " n"], *, key: PRNGKeyArray) -> Memory:
@@ -41,6 +47,13 @@ class AbstractKernel(eqx.Module):
 
     @abc.abstractmethod
     def step(
-        self, position: Float[Array, " n"], memory: Memory, force: Float[Array, " n"], size: Float[Array, ""], noise: Float[Array, " n"]
+        self,
+        position: Float[Array, " n"],
+        memory: Memory,
+        force: Float[Array, " n"],
+        size: Float[Array, ""],
+        noise: Float[Array, " n"],
     ) -> tuple[Float[Array, " n"], Memory]:
-        """One step from a position at which the gradient of the log-density is ``force``, with ``noise`` drawn from N(0, 1) for it."""
+        """One step from a position at which the gradient of the log-density is
+        ``force``, with ``noise`` drawn from N(0, 1) for it.
+        """

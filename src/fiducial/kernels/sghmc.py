@@ -13,19 +13,21 @@ _SAFE = 0.7
 
 
 class SGHMC(AbstractKernel):
-    """Positions with a momentum that friction and noise keep at unit temperature, by the BAOAB splitting.
+    """Positions with a momentum that friction and noise keep at unit temperature, by
+    the BAOAB splitting.
 
-    Momentum is kept from step to step, so that soft directions move in as many steps as the square root of
-    the stiffness, not the stiffness itself. The splitting leaves no error of the step size in the
-    variance of a Gaussian position, so there is nothing to correct for.
+    Momentum is kept from step to step, so that soft directions move in as many steps as
+    the square root of the stiffness, not the stiffness itself. The splitting leaves no
+    error of the step size in the variance of a Gaussian position, so there is nothing
+    to correct for.
 
     Arguments:
-        friction: how fast momentum is forgotten, per unit of time; 1 suits directions of unit variance.
+        friction: how fast momentum is forgotten, per unit of time; 1 suits directions
+            of unit variance.
 
-    References:
-        Chen, Fox, Guestrin (2014), Stochastic gradient Hamiltonian Monte Carlo, ICML.
-        Leimkuhler, Matthews (2013), Robust and efficient configurational molecular sampling via
-        Langevin dynamics, J. Chem. Phys. 138, 174102.
+    References: Chen, Fox, Guestrin (2014), Stochastic gradient Hamiltonian Monte Carlo,
+        ICML. Leimkuhler, Matthews (2013), Robust and efficient configurational
+        molecular sampling via Langevin dynamics, J. Chem. Phys. 138, 174102.
     """
 
     friction: float = 1.0
@@ -45,9 +47,15 @@ class SGHMC(AbstractKernel):
         return jax.random.normal(key, position.shape, position.dtype)
 
     def step(
-        self, position: Float[Array, " n"], memory: Memory, force: Float[Array, " n"], size: Float[Array, ""], noise: Float[Array, " n"]
+        self,
+        position: Float[Array, " n"],
+        memory: Memory,
+        force: Float[Array, " n"],
+        size: Float[Array, ""],
+        noise: Float[Array, " n"],
     ) -> tuple[Float[Array, " n"], Memory]:
-        # both half kicks of BAOAB with this force at once, so that one force a step is enough
+        # both half kicks of BAOAB with this force at once, so that one force a step is
+        # enough
         momentum = memory + size * force
         half = position + 0.5 * size * momentum
         kept = jnp.exp(-self.friction * size)

@@ -14,11 +14,12 @@ _SAFE = 0.3
 class SGLD(AbstractKernel):
     """``x + v grad log pi(x) + sqrt(2 v) N(0, 1)``.
 
-    Slow where some directions are much stiffer than others: the stiff ones limit v, and the soft ones
-    then take 1 / v steps to move.
+    Slow where some directions are much stiffer than others: the stiff ones limit v, and
+    the soft ones then take 1 / v steps to move.
 
     Reference:
-        Welling, Teh (2011), Bayesian learning via stochastic gradient Langevin dynamics, ICML.
+        Welling, Teh (2011), Bayesian learning via stochastic gradient Langevin
+        dynamics, ICML.
     """
 
     name: ClassVar[str] = "sgld"
@@ -37,6 +38,11 @@ class SGLD(AbstractKernel):
         return ()
 
     def step(
-        self, position: Float[Array, " n"], memory: Memory, force: Float[Array, " n"], size: Float[Array, ""], noise: Float[Array, " n"]
+        self,
+        position: Float[Array, " n"],
+        memory: Memory,
+        force: Float[Array, " n"],
+        size: Float[Array, ""],
+        noise: Float[Array, " n"],
     ) -> tuple[Float[Array, " n"], Memory]:
         return position + size * force + jnp.sqrt(2 * size) * noise, memory

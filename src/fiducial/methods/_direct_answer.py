@@ -11,14 +11,18 @@ from .base import Answer, Outcome
 
 
 def direct_bytes(model: Model, block: int) -> int:
-    """Memory of a block of draws of one lane, roughly: tangents of the network, or Jacobians where a function is free."""
+    """Memory of a block of draws of one lane, roughly: tangents of the network, or
+    Jacobians where a function is free.
+    """
     rows, directions = sum(len(g.sites) for g in model.groups), most_directions(model)
     each = 1.5 * rows * model.size if model.loose else directions * (150 * rows + 3 * model.size)
     return int(8 * block * each)
 
 
 def direct_answer(model: Model, outcome: Outcome, draws: int) -> Answer:
-    """Draws that failed left out, the others resampled by their weights, and facts for the diagnosis."""
+    """Draws that failed left out, the others resampled by their weights, and facts
+    for the diagnosis.
+    """
     extra = {name: values[:, :, :draws] for name, values in outcome.extra["draw"].items()}
     kept = jax.tree.map(lambda v: v[:, :, :draws], outcome.draws["draw"])
     sets, chains = extra["miss"].shape[:2]
@@ -29,7 +33,12 @@ def direct_answer(model: Model, outcome: Outcome, draws: int) -> Answer:
     def pick(values: np.ndarray) -> np.ndarray:
         if all(c.as_they_are for one in chosen for c in one):
             return values
-        return np.stack([np.stack([values[i, c, chosen[i][c].kept] for c in range(chains)]) for i in range(sets)])
+        return np.stack(
+            [
+                np.stack([values[i, c, chosen[i][c].kept] for c in range(chains)])
+                for i in range(sets)
+            ]
+        )
 
     trace = outcome.trace["draw"]
     parameters = trace["parameters"][:, 0, -1]
@@ -43,13 +52,22 @@ def direct_answer(model: Model, outcome: Outcome, draws: int) -> Answer:
             "inexact draws": ((extra["miss"] > LARGEST_MISS) & ~failed).mean(axis=(1, 2)),
             "weighted": parameters <= most_directions(model) + 0.5,
             "width change at less damping": trace["sensitivity"][:, 0, -1],
-            "difference from efi-linear": np.array([_difference(model, extra["probe"][i], extra["linear_probe"][i], chosen[i]) for i in range(sets)]),
+            "difference from efi-linear": np.array(
+                [
+                    _difference(model, extra["probe"][i], extra["linear_probe"][i], chosen[i])
+                    for i in range(sets)
+                ]
+            ),
         },
     )
 
 
-def _difference(model: Model, probe: np.ndarray, linear: np.ndarray, chosen: list[Resampled]) -> float:
-    """Largest difference of mean or standard deviation between draws and those of the linear model, in its standard deviations."""
+def _difference(
+    model: Model, probe: np.ndarray, linear: np.ndarray, chosen: list[Resampled]
+) -> float:
+    """Largest difference of mean or standard deviation between draws and those of
+    the linear model, in its standard deviations.
+    """
     own = np.concatenate([values[c.kept] for values, c in zip(probe, chosen, strict=True)])
     other = linear.reshape(-1, linear.shape[-1])
     sd = other.std(axis=0)
@@ -60,5 +78,8 @@ def _difference(model: Model, probe: np.ndarray, linear: np.ndarray, chosen: lis
     moving[:end] &= (sd[:end].reshape(-1, outputs) > 0.01 * largest).ravel()
     if not moving.any():
         return 0.0
-    shift, stretch = (own.mean(axis=0) - other.mean(axis=0)) / np.where(moving, sd, 1.0), own.std(axis=0) / np.where(moving, sd, 1.0) - 1
+    shift, stretch = (
+        (own.mean(axis=0) - other.mean(axis=0)) / np.where(moving, sd, 1.0),
+        own.std(axis=0) / np.where(moving, sd, 1.0) - 1,
+    )
     return float(np.max(np.maximum(np.abs(shift), np.abs(stretch))[moving]))

@@ -12,7 +12,8 @@ from ..posing.unknowns import AbstractUnknown
 
 
 class LeftOut(AbstractNoise):
-    """Another model whose rows count only where ``kept`` is one, so that the same program serves every choice of observations.
+    """Another model whose rows count only where ``kept`` is one, so that the same
+    program serves every choice of observations.
 
     Errors must be independent. Replicates are not collapsed: each is a row of its own.
 
@@ -27,7 +28,9 @@ class LeftOut(AbstractNoise):
     def check(self, shape: tuple[int, ...], label: str) -> None:
         self.whole.check(shape, label)
 
-    def unknowns(self, y: np.ndarray, points: Points, index: np.ndarray) -> dict[str, AbstractUnknown]:
+    def unknowns(
+        self, y: np.ndarray, points: Points, index: np.ndarray
+    ) -> dict[str, AbstractUnknown]:
         return self.whole.unknowns(y, points, index)
 
     def push(self, mean: Array, z: Array, points: Points, parameters: NoiseParameters) -> Array:
@@ -46,15 +49,23 @@ class LeftOut(AbstractNoise):
         n = len(points)
         return self.kept * self.whole.pull(jnp.zeros(n), jnp.ones(n), points, parameters)
 
-    def whiten_data(self, y: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters) -> Array:
+    def whiten_data(
+        self, y: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+    ) -> Array:
         return y * self._factors(points, parameters)
 
-    def whiten_mean(self, mean: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters) -> Array:
+    def whiten_mean(
+        self, mean: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+    ) -> Array:
         return (mean[index].T * self._factors(points, parameters)).T
 
-    def estimate(self, mean: Array, y: Array, points: Points, parameters: NoiseParameters) -> NoiseParameters:
+    def estimate(
+        self, mean: Array, y: Array, points: Points, parameters: NoiseParameters
+    ) -> NoiseParameters:
         z = self.whole.pull(mean, y, points, parameters)
-        return self.whole.resize(parameters, jnp.sqrt(jnp.sum(self.kept * z**2) / jnp.sum(self.kept)))
+        return self.whole.resize(
+            parameters, jnp.sqrt(jnp.sum(self.kept * z**2) / jnp.sum(self.kept))
+        )
 
     def resize(self, parameters: NoiseParameters, factor: Array) -> NoiseParameters:
         return self.whole.resize(parameters, factor)

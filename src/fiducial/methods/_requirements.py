@@ -10,33 +10,55 @@ from .base import AbstractMethod
 
 
 def require_positive(method: AbstractMethod, *settings: str) -> None:
-    """Raise a ``ValueError`` if one of the settings, a number of something, is not positive."""
+    """Raise a ``ValueError`` if one of the settings, a number of something, is not
+    positive.
+    """
     for setting in settings:
         value = getattr(method, setting)
         if not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{type(method).__name__}({setting}={value!r}): give a whole number of at least 1")
+            raise ValueError(
+                f"{type(method).__name__}({setting}={value!r}): give a whole number of at least 1"
+            )
 
 
 def require_choice(method: AbstractMethod, **possible: tuple[Any, ...]) -> None:
     """Raise a ``ValueError`` if a setting is none of its possible values."""
     for setting, values in possible.items():
         if getattr(method, setting) not in values:
-            raise ValueError(f"{type(method).__name__}({setting}={getattr(method, setting)!r}): give one of {', '.join(map(repr, values))}")
+            raise ValueError(
+                f"{type(method).__name__}({setting}={getattr(method, setting)!r}): give one of"
+                f" {', '.join(map(repr, values))}"
+            )
 
 
 def require_noise(method: AbstractMethod, problem: Problem) -> None:
-    """Raise a ``ValueError`` if all observations are exact, so that there is nothing to draw."""
+    """Raise a ``ValueError`` if all observations are exact, so that there is nothing
+    to draw.
+    """
     if all(g.exact for g in problem.groups):
-        raise ValueError(f"{method.name}: all observations are exact, so there is no uncertainty to draw; use pinn, or name the noise")
+        raise ValueError(
+            f"{method.name}: all observations are exact, so there is no uncertainty to draw; use"
+            " pinn, or name the noise"
+        )
 
 
 def require_paper(method: Any, problem: Problem) -> None:
-    """Raise a ``ValueError`` if the method is to use the paper's settings and there are none for it."""
+    """Raise a ``ValueError`` if the method is to use the paper's settings and there
+    are none for it.
+    """
     if method.preset == "paper" and method.name not in problem.paper:
-        raise ValueError(f"{method.name}: the paper has no settings for '{problem.name}' by this method; leave preset out, or use pinn")
+        raise ValueError(
+            f"{method.name}: the paper has no settings for '{problem.name}' by this method; leave"
+            " preset out, or use pinn"
+        )
 
 
 def require_mlp(name: str, problem: Problem) -> None:
-    """Raise a ``ValueError`` if the problem's network has no hidden units that are known to be such."""
+    """Raise a ``ValueError`` if the problem's network has no hidden units that are
+    known to be such.
+    """
     if not isinstance(problem.recipe, MLP):
-        raise ValueError(f"{name}: dropout leaves out hidden units of a fully connected network; give the problem network=MLP(...)")
+        raise ValueError(
+            f"{name}: dropout leaves out hidden units of a fully connected network; give the"
+            " problem network=MLP(...)"
+        )

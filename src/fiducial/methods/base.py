@@ -1,9 +1,9 @@
-"""What a method is: a short list of phases that the driver runs, and how to read their outcome.
+"""What a method is: a short list of phases that the driver runs, and how to read their
+outcome.
 
-A method never owns a loop. Each phase says how to start from the phase before, how to take
-one step, when to stop and what to keep; the driver runs it for all chains and data sets,
-compiles it once, and looks after checkpoints, progress and divergence.
-"""
+A method never owns a loop. Each phase says how to start from the phase before, how to
+take one step, when to stop and what to keep; the driver runs it for all chains and data
+sets, compiles it once, and looks after checkpoints, progress and divergence."""
 
 import abc
 import dataclasses
@@ -22,11 +22,14 @@ class Answer(NamedTuple):
 
     Attributes:
         estimate: parameters of the point estimate, (data set, p).
-        draws: what was kept of each draw, a tree with axes (data set, chain, draw) in front, or
-            None. After ``keep_all`` it holds ``theta`` and ``errors``.
-        facts: further numbers about the answer by name, (data set,) each, for the diagnosis.
-        left_out: parameters ``theta`` of fits that left observations out, and for each noisy group ``z_GROUP`` and ``fold_GROUP``: the errors of
-            observations by the fits without them, and the numbers of these; the data set on the first axis.
+        draws: what was kept of each draw, a tree with axes (data set, chain, draw) in
+            front, or None. After ``keep_all`` it holds ``theta`` and ``errors``.
+        facts: further numbers about the answer by name, (data set,) each, for the
+            diagnosis.
+        left_out: parameters ``theta`` of fits that left observations out, and for each
+            noisy group ``z_GROUP`` and ``fold_GROUP``: the errors of observations by
+            the fits without them, and the numbers of these; the data set on the first
+            axis.
     """
 
     estimate: np.ndarray
@@ -38,13 +41,15 @@ class Answer(NamedTuple):
 class Outcome(NamedTuple):
     """What the driver hands back to a method: leading axes are (data set, chain).
 
-    In all but ``status`` a chain that diverged is replaced by one of its data set that did not, where there is one.
+    In all but ``status`` a chain that diverged is replaced by one of its data set that
+    did not, where there is one.
 
     Attributes:
         state: the last state of the last phase, arrays on the device or NumPy's.
         status: a [`Status`][fiducial.Status] for each chain.
         trace: by phase the recorded info, time on the third axis.
-        draws: for each phase that draws what was kept of each draw, the draw on the third axis.
+        draws: for each phase that draws what was kept of each draw, the draw on the
+            third axis.
         extra: for each such phase the further numbers of each draw, likewise.
     """
 
@@ -56,7 +61,9 @@ class Outcome(NamedTuple):
 
 
 def last_losses(trace: dict[str, np.ndarray]) -> np.ndarray:
-    """Of each chain the last loss that is finite; steps that were not taken record none."""
+    """Of each chain the last loss that is finite; steps that were not taken record
+    none.
+    """
     losses = trace["loss"]
     finite = np.isfinite(losses)
     ends = losses.shape[-1] - 1 - np.argmax(finite[..., ::-1], axis=-1)
@@ -70,7 +77,8 @@ class AbstractMethod(eqx.Module):
         name: what it is called on the command line.
         summary: one line that says what it does.
         no_interval: why it gives no intervals, or None when it does.
-        linear: whether its draws are to be read with fields that are linear around the estimate.
+        linear: whether its draws are to be read with fields that are linear around the
+            estimate.
         chains: how many chains to run.
     """
 
@@ -81,7 +89,9 @@ class AbstractMethod(eqx.Module):
     chains: eqx.AbstractVar[int]
 
     def check(self, problem: Problem) -> None:
-        """Raise a ``ValueError`` that says what to do if the method cannot serve the problem."""
+        """Raise a ``ValueError`` that says what to do if the method cannot serve the
+        problem.
+        """
         del problem
 
     @abc.abstractmethod
@@ -93,7 +103,9 @@ class AbstractMethod(eqx.Module):
         """The answer, from what the phases left."""
 
     def lane_bytes(self, model: Model) -> int:
-        """Memory that one chain on one data set takes, roughly; by default that of a dense Jacobian and its Gram matrix."""
+        """Memory that one chain on one data set takes, roughly; by default that of a
+        dense Jacobian and its Gram matrix.
+        """
         rows = sum(len(g.sites) for g in model.groups)
         return 8 * (3 * rows * model.size + 3 * rows * rows)
 

@@ -23,8 +23,9 @@ from .base import AbstractMethod, Answer, Outcome
 class Bayes(AbstractMethod):
     """Standard normal priors on all weights, and Hamiltonian Monte Carlo.
 
-    An equation that holds exactly must be given errors of some size ``sigma_f``, on which the widths depend. By default they are
-    as small, relative to the values, as those of the best data.
+    An equation that holds exactly must be given errors of some size ``sigma_f``, on
+    which the widths depend. By default they are as small, relative to the values, as
+    those of the best data.
 
     Arguments:
         sampler: ``"nuts"``, or ``"hmc"`` with a fixed number of leapfrog steps.
@@ -33,22 +34,30 @@ class Bayes(AbstractMethod):
         thin: moves from one draw to the next.
         leapfrog: leapfrog steps of a move of ``hmc``.
         doublings: largest number of doublings of a trajectory of ``nuts``.
-        sigma_f: size of the errors that exact values are given, in their own unit; a number, or a schedule such as
-            ``"exp_0.05_0.005"`` over the first half of the warm-up. A schedule holds for a measured right-hand side, too, and should end at its size.
-        priors: mean and standard deviation of normal priors by name, ``{"k": (0.0, 1.0)}``, for unknown constants and unknown sizes of errors
-            (``sd_GROUP``); those of positive ones are for the logarithm. By default constants are around their guess, as far off as it is
-            large, and sizes within factors of e squared around a guess from the data.
-        start: ``"lm"`` for chains that start from fits, ``"random"`` from fresh networks, ``"prior"`` from draws of the prior; by default from
-            fits, with the preset from the prior.
+        sigma_f: size of the errors that exact values are given, in their own unit; a
+            number, or a schedule such as ``"exp_0.05_0.005"`` over the first half of
+            the warm-up. A schedule holds for a measured right-hand side, too, and
+            should end at its size.
+        priors: mean and standard deviation of normal priors by name, ``{"k": (0.0,
+            1.0)}``, for unknown constants and unknown sizes of errors (``sd_GROUP``);
+            those of positive ones are for the logarithm. By default constants are
+            around their guess, as far off as it is large, and sizes within factors of e
+            squared around a guess from the data.
+        start: ``"lm"`` for chains that start from fits, ``"random"`` from fresh
+            networks, ``"prior"`` from draws of the prior; by default from fits, with
+            the preset from the prior.
         lm_steps: largest number of Levenberg-Marquardt steps of the fits.
         chains: number of chains.
         precision: ``"float64"`` or ``"float32"``, for the chains.
-        preset: ``"paper"`` for the paper's settings for a ready problem: ``hmc`` in float32 with its step sizes and priors on weights that
-            act on unscaled inputs. As in the paper's published code, chains start from the prior, where no training comes first.
+        preset: ``"paper"`` for the paper's settings for a ready problem: ``hmc`` in
+            float32 with its step sizes and priors on weights that act on unscaled
+            inputs. As in the paper's published code, chains start from the prior, where
+            no training comes first.
 
     Reference:
-        Yang, Meng, Karniadakis (2021), B-PINNs, J. Comput. Phys. 425; Hoffman, Gelman (2014), The No-U-Turn sampler, JMLR 15;
-        samplers of BlackJAX (Cabezas et al. 2024).
+        Yang, Meng, Karniadakis (2021), B-PINNs, J. Comput. Phys. 425; Hoffman, Gelman
+        (2014), The No-U-Turn sampler, JMLR 15; samplers of BlackJAX (Cabezas et al.
+        2024).
 
     Example:
         ``fiducial.fit(problem, fiducial.Bayes(), seed=0).band()``
@@ -68,13 +77,27 @@ class Bayes(AbstractMethod):
     precision: str = "float64"
     preset: str | None = None
     name: ClassVar[str] = "bayes"
-    summary: ClassVar[str] = "normal priors on all weights, and Hamiltonian Monte Carlo; exact equations need errors of a size that you choose"
+    summary: ClassVar[str] = (
+        "normal priors on all weights, and Hamiltonian Monte Carlo; exact equations need errors of"
+        " a size that you choose"
+    )
 
     def __check_init__(self) -> None:
-        require_positive(self, "draws", "warm_steps", "thin", "leapfrog", "doublings", "lm_steps", "chains")
-        require_choice(self, sampler=("nuts", "hmc"), start=(None, "lm", "random", "prior"), precision=("float64", "float32"), preset=(None, "paper"))
+        require_positive(
+            self, "draws", "warm_steps", "thin", "leapfrog", "doublings", "lm_steps", "chains"
+        )
+        require_choice(
+            self,
+            sampler=("nuts", "hmc"),
+            start=(None, "lm", "random", "prior"),
+            precision=("float64", "float32"),
+            preset=(None, "paper"),
+        )
         if self.sampler == "nuts" and self.precision == "float32" and self.preset is None:
-            raise ValueError("Bayes(precision='float32'): BlackJAX's nuts is for float64 here; give sampler='hmc', or leave the precision out")
+            raise ValueError(
+                "Bayes(precision='float32'): BlackJAX's nuts is for float64 here; give"
+                " sampler='hmc', or leave the precision out"
+            )
         if self.sigma_f is not None and not float(parse(self.sigma_f)(jnp.asarray(1.0))) > 0:
             raise ValueError(f"Bayes(sigma_f={self.sigma_f!r}): a size must be positive")
 
@@ -84,7 +107,10 @@ class Bayes(AbstractMethod):
         try:
             import blackjax  # noqa: F401
         except ImportError as error:
-            raise ValueError("bayes: the samplers are those of BlackJAX; install it with: pip install fiducial[bayes]") from error
+            raise ValueError(
+                "bayes: the samplers are those of BlackJAX; install it with: pip install"
+                " fiducial[bayes]"
+            ) from error
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         if self.preset == "paper":
@@ -92,7 +118,9 @@ class Bayes(AbstractMethod):
         annealed = isinstance(self.sigma_f, str)
         last = None if self.sigma_f is None else float(parse(self.sigma_f)(jnp.asarray(1.0)))
         posterior = Posterior(model, last, priors=self.priors)
-        mover = Mover(posterior, self.sampler, self.leapfrog, self.doublings, jnp.dtype(self.precision))
+        mover = Mover(
+            posterior, self.sampler, self.leapfrog, self.doublings, jnp.dtype(self.precision)
+        )
         falling = early(parse(self.sigma_f), 0.5) if annealed and self.sigma_f is not None else None
         first = self._first(self.start or "lm")
         warm_up = WarmUp(self.warm_steps, mover, sigma_f=falling, from_prior=self.start == "prior")
@@ -105,7 +133,13 @@ class Bayes(AbstractMethod):
         table = model.problem.paper[self.name]
         chosen = table["sigma_f"] if self.sigma_f is None else self.sigma_f
         last = float(parse(chosen)(jnp.asarray(1.0)))
-        mover = Mover(Posterior(model, last, plain=True, priors=self.priors), "hmc", table["leapfrog"], self.doublings, jnp.dtype("float32"))
+        mover = Mover(
+            Posterior(model, last, plain=True, priors=self.priors),
+            "hmc",
+            table["leapfrog"],
+            self.doublings,
+            jnp.dtype("float32"),
+        )
         steps, warm = table["steps"], round(table["burn_in"] * table["steps"])
         # schedules run over the annealing period, a part of the burn-in
         part = max(table["annealing"] * steps / warm, 1e-6)
@@ -115,7 +149,9 @@ class Bayes(AbstractMethod):
         if table["pretrain"] and self.start is None:
             first = (Adam(table["pretrain"], constant(1e-3), dtype=jnp.float32),)
         thin = max(1, (steps - warm) // 1000)
-        warm_up = WarmUp(warm, mover, early(rate, part), early(parse(chosen), part), from_prior=start == "prior")
+        warm_up = WarmUp(
+            warm, mover, early(rate, part), early(parse(chosen), part), from_prior=start == "prior"
+        )
         return *first, warm_up, HamiltonianDraws((steps - warm) // thin * thin, thin, mover)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:

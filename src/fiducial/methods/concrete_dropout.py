@@ -11,26 +11,34 @@ from ..phases.dropout_passes import DropoutPasses
 from ..phases.dropout_training import DropoutTraining
 from ..posing.problem import Problem
 from ..schedules import exponential, parse
-from ._requirements import require_choice, require_mlp, require_noise, require_paper, require_positive
+from ._requirements import (
+    require_choice,
+    require_mlp,
+    require_noise,
+    require_paper,
+    require_positive,
+)
 from ._trajectory_answer import trajectory_answer
 from .base import AbstractMethod, Answer, Outcome
 
 
 class ConcreteDropout(AbstractMethod):
-    """Dropout whose rate, one for each hidden layer, is learnt with the weights through a soft choice of units.
+    """Dropout whose rate, one for each hidden layer, is learnt with the weights through
+    a soft choice of units.
 
-    The rate balances the misfit against the divergence from a prior of the weights, so it is not free of choices: the prior's
-    length scale stands in for the rate.
+    The rate balances the misfit against the divergence from a prior of the weights, so
+    it is not free of choices: the prior's length scale stands in for the rate.
 
     Arguments:
         draws: number of passes.
         train_steps: number of Adam steps.
         learning_rate: Adam's step size at the start; it falls to a hundredth.
-        length_scale: weights have a normal prior with a standard deviation of one over this.
+        length_scale: weights have a normal prior with a standard deviation of one over
+            this.
         chains: number of networks, trained from different starts.
         precision: ``"float32"`` or ``"float64"``, for the training.
-        preset: ``"paper"`` for a plain network trained with the steps that the paper states for dropout, and draws taken along the
-            second half of the training.
+        preset: ``"paper"`` for a plain network trained with the steps that the paper
+            states for dropout, and draws taken along the second half of the training.
 
     Reference:
         Gal, Hron, Kendall (2017), Concrete dropout, NeurIPS.
@@ -47,7 +55,10 @@ class ConcreteDropout(AbstractMethod):
     precision: str = "float32"
     preset: str | None = None
     name: ClassVar[str] = "concrete-dropout"
-    summary: ClassVar[str] = "dropout with a learnt rate for each hidden layer; widths follow from the prior of the weights"
+    summary: ClassVar[str] = (
+        "dropout with a learnt rate for each hidden layer; widths follow from the prior of the"
+        " weights"
+    )
 
     def __check_init__(self) -> None:
         require_positive(self, "draws", "train_steps", "chains")
@@ -62,20 +73,39 @@ class ConcreteDropout(AbstractMethod):
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         training = self._training(model)
-        return (training,) if self.preset == "paper" else (training, DropoutPasses(self.draws, training.rates))
+        return (
+            (training,)
+            if self.preset == "paper"
+            else (training, DropoutPasses(self.draws, training.rates))
+        )
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         state, paper = outcome.state, self.preset == "paper"
-        rates = np.asarray(self._training(model).rates(state.logits) if paper else state.rates, float).mean(axis=1)
-        facts = {"dropout rate": rates.max(axis=1)} | {f"rate of layer {i + 1}": rates[:, i] for i in range(rates.shape[1])}
+        rates = np.asarray(
+            self._training(model).rates(state.logits) if paper else state.rates, float
+        ).mean(axis=1)
+        facts = {"dropout rate": rates.max(axis=1)} | {
+            f"rate of layer {i + 1}": rates[:, i] for i in range(rates.shape[1])
+        }
         if paper:
             answer = trajectory_answer(outcome, model.problem.paper[self.name]["burn_in"])
             return answer._replace(facts={**answer.facts, **facts})
-        return Answer(estimate=np.asarray(state.theta[:, 0], float), draws=outcome.draws["draw"], facts=facts)
+        return Answer(
+            estimate=np.asarray(state.theta[:, 0], float), draws=outcome.draws["draw"], facts=facts
+        )
 
     def _training(self, model: Model) -> DropoutTraining:
         if self.preset == "paper":
             table = model.problem.paper[self.name]
-            return DropoutTraining(table["steps"], parse(table["learning_rate"]), None, self.length_scale, plain=True, trajectory=True)
+            return DropoutTraining(
+                table["steps"],
+                parse(table["learning_rate"]),
+                None,
+                self.length_scale,
+                plain=True,
+                trajectory=True,
+            )
         rate = exponential(self.learning_rate, self.learning_rate / 100)
-        return DropoutTraining(self.train_steps, rate, None, self.length_scale, dtype=jnp.dtype(self.precision))
+        return DropoutTraining(
+            self.train_steps, rate, None, self.length_scale, dtype=jnp.dtype(self.precision)
+        )

@@ -25,20 +25,26 @@ _LEAST_PLACES = 10
 
 
 class Conformal(AbstractMethod):
-    """Intervals for new measurements, from how far measurements lie from fits that did not see them.
+    """Intervals for new measurements, from how far measurements lie from fits that did
+    not see them.
 
-    Needs no model of the errors' distribution, only that the new measurement is exchangeable with those at hand: drawn
-    from the same places in the same way. It says nothing about the solution itself or the constants: ``predict`` has the intervals.
+    Needs no model of the errors' distribution, only that the new measurement is
+    exchangeable with those at hand: drawn from the same places in the same way. It says
+    nothing about the solution itself or the constants: ``predict`` has the intervals.
 
     Arguments:
-        kind: ``"jackknife"`` for jackknife+, in which each measurement is left out once, or ``"split"``, in which the fit sees
-            half of them and the others are compared with it.
-        folds: parts that are left out one after the other; None for one measurement at a time, up to 40 parts.
-        lm_steps: largest number of Levenberg-Marquardt steps of the fit to all measurements.
+        kind: ``"jackknife"`` for jackknife+, in which each measurement is left out
+            once, or ``"split"``, in which the fit sees half of them and the others are
+            compared with it.
+        folds: parts that are left out one after the other; None for one measurement at
+            a time, up to 40 parts.
+        lm_steps: largest number of Levenberg-Marquardt steps of the fit to all
+            measurements.
 
     Reference:
-        Vovk, Gammerman, Shafer (2005), Algorithmic learning in a random world; Barber, Candès, Ramdas, Tibshirani (2021),
-        Predictive inference with the jackknife+, Ann. Statist. 49.
+        Vovk, Gammerman, Shafer (2005), Algorithmic learning in a random world; Barber,
+        Candès, Ramdas, Tibshirani (2021), Predictive inference with the jackknife+,
+        Ann. Statist. 49.
 
     Example:
         ``fiducial.fit(problem, fiducial.Conformal(), seed=0).predict()``
@@ -49,9 +55,13 @@ class Conformal(AbstractMethod):
     lm_steps: int = 1200
     chains: int = 1
     name: ClassVar[str] = "conformal"
-    summary: ClassVar[str] = "intervals for new measurements only, from fits that left some out: few assumptions, nothing about the constants"
+    summary: ClassVar[str] = (
+        "intervals for new measurements only, from fits that left some out: few assumptions,"
+        " nothing about the constants"
+    )
     no_interval: ClassVar[str | None] = (
-        "conformal prediction is about new measurements: use predict; of the solution and the constants it gives point estimates only"
+        "conformal prediction is about new measurements: use predict; of the solution and the"
+        " constants it gives point estimates only"
     )
 
     def __check_init__(self) -> None:
@@ -65,24 +75,35 @@ class Conformal(AbstractMethod):
     def check(self, problem: Problem) -> None:
         targets = _targets(problem.groups)
         if not targets:
-            raise ValueError("conformal: no output has noisy observations, so there is nothing to predict; use pinn")
+            raise ValueError(
+                "conformal: no output has noisy observations, so there is nothing to predict; use"
+                " pinn"
+            )
         for g in targets:
             if not isinstance(g.noise, Gaussian):
-                raise ValueError(f"conformal: errors of '{g.name}' depend on each other, so measurements are not exchangeable; use efi-direct")
+                raise ValueError(
+                    f"conformal: errors of '{g.name}' depend on each other, so measurements are not"
+                    " exchangeable; use efi-direct"
+                )
             if len(g.sites) < _LEAST_PLACES:
                 raise ValueError(
-                    f"conformal: '{g.name}' was measured at {len(g.sites)} places only, so a measurement at another place is not exchangeable "
-                    f"with them (at least {_LEAST_PLACES}); use efi-direct"
+                    f"conformal: '{g.name}' was measured at {len(g.sites)} places only, so a"
+                    " measurement at another place is not exchangeable with them (at least"
+                    f" {_LEAST_PLACES}); use efi-direct"
                 )
             scored = g.y.size // 2 if self.kind == "split" else g.y.size
             if scored < _LEAST:
+                enough = self.kind == "split" and g.y.size >= _LEAST
+                instead = "kind=jackknife" if enough else "efi-direct"
                 raise ValueError(
-                    f"conformal: {scored} measurements of '{g.name}' to compare with are too few for 95 % (at least {_LEAST}); "
-                    f"use {'kind=jackknife' if self.kind == 'split' and g.y.size >= _LEAST else 'efi-direct'}"
+                    f"conformal: {scored} measurements of '{g.name}' to compare with are too few"
+                    f" for 95 % (at least {_LEAST}); use {instead}"
                 )
 
     def _folds(self, group: Group) -> np.ndarray:
-        """For each measurement in which refit it is left out; -1 for never. Neighbours are in different parts."""
+        """For each measurement in which refit it is left out; -1 for never.
+        Neighbours are in different parts.
+        """
         n = group.y.size
         order = np.lexsort(group.points.array.T[::-1])
         place = np.empty(n, int)
@@ -97,11 +118,17 @@ class Conformal(AbstractMethod):
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         folds = {g.name: self._folds(g) for g in _targets(model.groups)}
 
-        def change(model: Model, data: Data, fit: Array, number: Array, key: PRNGKeyArray) -> tuple[Model, Data]:
+        def change(
+            model: Model, data: Data, fit: Array, number: Array, key: PRNGKeyArray
+        ) -> tuple[Model, Data]:
             groups = [
-                dataclasses.replace(g, noise=LeftOut(g.noise, jnp.asarray(folds[g.name] != number, float)))
-                if g.name in folds and g.noise is not None
-                else g
+                (
+                    dataclasses.replace(
+                        g, noise=LeftOut(g.noise, jnp.asarray(folds[g.name] != number, float))
+                    )
+                    if g.name in folds and g.noise is not None
+                    else g
+                )
                 for g in model.groups
             ]
             return dataclasses.replace(model, groups=tuple(groups)), data
@@ -115,9 +142,15 @@ class Conformal(AbstractMethod):
             fold = self._folds(g)
             seen = np.flatnonzero(fold >= 0)
             left_out[f"z_{g.name}"] = extra[f"errors {g.name}"][:, 0][:, fold[seen], seen]
-            left_out[f"fold_{g.name}"] = np.broadcast_to(fold[seen], (len(extra["theta"]), seen.size))
+            left_out[f"fold_{g.name}"] = np.broadcast_to(
+                fold[seen], (len(extra["theta"]), seen.size)
+            )
         lost = 1 - extra["settled"][:, 0].mean(axis=1)
-        return Answer(estimate=np.asarray(outcome.state.fit[:, 0]), left_out=left_out, facts={"failed draws": lost})
+        return Answer(
+            estimate=np.asarray(outcome.state.fit[:, 0]),
+            left_out=left_out,
+            facts={"failed draws": lost},
+        )
 
 
 def _targets(groups: tuple[Group, ...]) -> list[Group]:

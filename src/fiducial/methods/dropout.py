@@ -17,9 +17,11 @@ from .base import AbstractMethod, Answer, Outcome
 
 
 class Dropout(AbstractMethod):
-    """Train a network with hidden units left out at random, and leave them out in many passes afterwards.
+    """Train a network with hidden units left out at random, and leave them out in many
+    passes afterwards.
 
-    The spread of the passes is taken for uncertainty. It follows from the rate, which the data do not determine.
+    The spread of the passes is taken for uncertainty. It follows from the rate, which
+    the data do not determine.
 
     Arguments:
         rate: share of hidden units that are left out.
@@ -28,11 +30,14 @@ class Dropout(AbstractMethod):
         learning_rate: Adam's step size at the start; it falls to a hundredth.
         chains: number of networks, trained from different starts.
         precision: ``"float32"`` or ``"float64"``, for the training.
-        preset: ``"paper"`` for the paper's settings for a ready problem: plain networks, a constant step size, draws taken along
-            the second half of the training, and, as in its published code, no units left out in the first of several hidden layers.
+        preset: ``"paper"`` for the paper's settings for a ready problem: plain
+            networks, a constant step size, draws taken along the second half of the
+            training, and, as in its published code, no units left out in the first of
+            several hidden layers.
 
     Reference:
-        Gal, Ghahramani (2016), Dropout as a Bayesian approximation, ICML; for PINNs Zhang et al. (2019), J. Comput. Phys. 397.
+        Gal, Ghahramani (2016), Dropout as a Bayesian approximation, ICML; for PINNs
+        Zhang et al. (2019), J. Comput. Phys. 397.
 
     Example:
         ``fiducial.fit(problem, fiducial.Dropout(rate=0.01), seed=0).band()``
@@ -46,13 +51,19 @@ class Dropout(AbstractMethod):
     precision: str = "float32"
     preset: str | None = None
     name: ClassVar[str] = "dropout"
-    summary: ClassVar[str] = "a network with hidden units left out at random, in training and in many passes after it; widths follow from the rate"
+    summary: ClassVar[str] = (
+        "a network with hidden units left out at random, in training and in many passes after it;"
+        " widths follow from the rate"
+    )
 
     def __check_init__(self) -> None:
         require_positive(self, "draws", "train_steps", "chains")
         require_choice(self, precision=("float32", "float64"), preset=(None, "paper"))
         if not 0 < self.rate < 1:
-            raise ValueError(f"Dropout(rate={self.rate}): a share between 0 and 1, such as 0.05; without dropout use pinn")
+            raise ValueError(
+                f"Dropout(rate={self.rate}): a share between 0 and 1, such as 0.05; without dropout"
+                " use pinn"
+            )
 
     def check(self, problem: Problem) -> None:
         require_mlp(self.name, problem)
@@ -61,9 +72,21 @@ class Dropout(AbstractMethod):
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         if self.preset == "paper":
             table = model.problem.paper[self.name]
-            return (DropoutTraining(table["steps"], parse(table["learning_rate"]), self.rate, plain=True, trajectory=True, spare_first=True),)
+            return (
+                DropoutTraining(
+                    table["steps"],
+                    parse(table["learning_rate"]),
+                    self.rate,
+                    plain=True,
+                    trajectory=True,
+                    spare_first=True,
+                ),
+            )
         training = DropoutTraining(
-            self.train_steps, exponential(self.learning_rate, self.learning_rate / 100), self.rate, dtype=jnp.dtype(self.precision)
+            self.train_steps,
+            exponential(self.learning_rate, self.learning_rate / 100),
+            self.rate,
+            dtype=jnp.dtype(self.precision),
         )
         return training, DropoutPasses(self.draws, training.rates)
 
@@ -71,4 +94,8 @@ class Dropout(AbstractMethod):
         if self.preset == "paper":
             return trajectory_answer(outcome, model.problem.paper[self.name]["burn_in"])
         theta = np.asarray(outcome.state.theta[:, 0], float)
-        return Answer(estimate=theta, draws=outcome.draws["draw"], facts={"dropout rate": np.full(len(theta), self.rate)})
+        return Answer(
+            estimate=theta,
+            draws=outcome.draws["draw"],
+            facts={"dropout rate": np.full(len(theta), self.rate)},
+        )

@@ -24,53 +24,68 @@ from ._requirements import require_choice, require_noise, require_paper, require
 from .base import AbstractMethod, Answer, Outcome
 
 _STIFFNESS, _STIFFNESS_OF_SIZES = 20.0, 200.0
-"""How much more firmly an error is held by the data than by its own distribution; a size that is unknown needs more."""
+"""How much more firmly an error is held by the data than by its own distribution; a
+size that is unknown needs more.
+"""
 _TIGHTNESS = 10.0
 """How much more firmly exact observations are held than the most precise data."""
 _RARE = -3.09
-"""Sizes of errors are unknown up to a quantile of the normal distribution as rare as this, one in a thousand;"""
+"""Sizes of errors are unknown up to a quantile of the normal distribution as rare as
+this, one in a thousand;
+"""
 _SPARE = 4.0
-"""the kernels stay stable where errors are held so many times more firmly than they are set for;"""
+"""the kernels stay stable where errors are held so many times more firmly than they
+are set for;
+"""
 _MOST_GROWTH = 16.0
 """and with next to nothing known of a size there is no end to it."""
 _APART = 2.0
 """Time between two draws, where 1 is that in which an error of unit variance moves."""
 _WARM_UP = 12
-"""Draws that are left out at the start, where the errors are still those of the pilot fit."""
+"""Draws that are left out at the start, where the errors are still those of the
+pilot fit.
+"""
 _PAPER_DRAWS = 1000
 """Draws that are kept of each chain of the paper's many iterations."""
 
 
 class EFI(AbstractMethod):
-    """Extended fiducial inference by Algorithm 1: a chain over the errors, and a network that turns them into parameters.
+    """Extended fiducial inference by Algorithm 1: a chain over the errors, and a
+    network that turns them into parameters.
 
-    The errors of the data are unknowns. A kernel lets them wander over all that could have made the
-    data, and a hyper-network with a narrow neck learns which parameters belong to them; its
-    answers along the way are the draws. After a pilot fit, the weights of the hyper-network are moved by Gauss-Newton
-    steps, so that its answers never lag behind the errors. All settings follow from the problem.
+    The errors of the data are unknowns. A kernel lets them wander over all that could
+    have made the data, and a hyper-network with a narrow neck learns which parameters
+    belong to them; its answers along the way are the draws. After a pilot fit, the
+    weights of the hyper-network are moved by Gauss-Newton steps, so that its answers
+    never lag behind the errors. All settings follow from the problem.
 
     Arguments:
         effective: stop when all chains together are worth so many independent draws.
         draws: largest number of draws of a chain.
         kernel: what moves the errors: ``"sghmc"`` (with momentum) or ``"sgld"``.
-        learning_rate: how far the network goes towards the fit in a step; 1 is all the way. Less makes bands too narrow,
-            which the diagnosis must find.
+        learning_rate: how far the network goes towards the fit in a step; 1 is all the
+            way. Less makes bands too narrow, which the diagnosis must find.
         hidden: widths of the encoder's hidden layers.
         neck: width of the neck.
         neck_sd: standard deviation of noise added to the neck.
-        last_layers: let the hyper-network give only so many of the last layers of the model's network, with the constants, and keep
-            the others as the pilot fit has them; None for all layers.
-        batch: number of observations that a step of the weights sees, with the preset; None for all.
+        last_layers: let the hyper-network give only so many of the last layers of the
+            model's network, with the constants, and keep the others as the pilot fit
+            has them; None for all layers.
+        batch: number of observations that a step of the weights sees, with the preset;
+            None for all.
         lm_steps: largest number of Levenberg-Marquardt steps of the pilot fit.
-        precision: ``"float64"`` or ``"float32"``, for the chain; the pilot fit is always in float64.
+        precision: ``"float64"`` or ``"float32"``, for the chain; the pilot fit is
+            always in float64.
         chains: number of chains, each with a pilot fit of its own.
-        preset: ``"paper"`` for the paper's settings for a ready problem: stochastic gradient descent with momentum, Langevin
-            dynamics and a fixed number of iterations, starting from a fresh network. ``effective``, ``draws``, ``kernel``,
-            ``hidden`` and ``neck`` are then not used, and ``learning_rate`` multiplies that of the paper.
+        preset: ``"paper"`` for the paper's settings for a ready problem: stochastic
+            gradient descent with momentum, Langevin dynamics and a fixed number of
+            iterations, starting from a fresh network. ``effective``, ``draws``,
+            ``kernel``, ``hidden`` and ``neck`` are then not used, and ``learning_rate``
+            multiplies that of the paper.
 
     Reference:
-        Shih, Jiang, Liang (2025), Uncertainty Quantification for Physics-Informed Neural Networks with
-        Extended Fiducial Inference, NeurIPS.
+        Shih, Jiang, Liang (2025), Uncertainty Quantification for Physics-Informed
+        Neural Networks with Extended Fiducial Inference, NeurIPS.
 
     Example:
         ``fiducial.fit(problem, fiducial.EFI(), seed=0).band()``
@@ -90,33 +105,65 @@ class EFI(AbstractMethod):
     chains: int = 4
     preset: str | None = None
     name: ClassVar[str] = "efi"
-    summary: ClassVar[str] = "Algorithm 1: a chain over the errors, and a network that learns which parameters belong to them"
+    summary: ClassVar[str] = (
+        "Algorithm 1: a chain over the errors, and a network that learns which parameters belong to"
+        " them"
+    )
 
     def __check_init__(self) -> None:
         require_positive(self, "effective", "draws", "neck", "lm_steps", "chains")
-        require_choice(self, kernel=tuple(sorted(known())), precision=("float64", "float32"), preset=(None, "paper"))
+        require_choice(
+            self,
+            kernel=tuple(sorted(known())),
+            precision=("float64", "float32"),
+            preset=(None, "paper"),
+        )
         if not 0 < self.learning_rate <= (1 if self.preset is None else float("inf")):
-            raise ValueError(f"EFI(learning_rate={self.learning_rate}): above 0, and without preset a share of the way to the fit, at most 1")
+            raise ValueError(
+                f"EFI(learning_rate={self.learning_rate}): above 0, and without preset a share of"
+                " the way to the fit, at most 1"
+            )
         if not 0 <= self.neck_sd < float("inf"):
-            raise ValueError(f"EFI(neck_sd={self.neck_sd}): a standard deviation is a number that is not negative")
+            raise ValueError(
+                f"EFI(neck_sd={self.neck_sd}): a standard deviation is a number that is not"
+                " negative"
+            )
         if not all(isinstance(width, int) and width > 0 for width in self.hidden):
-            raise ValueError(f"EFI(hidden={self.hidden}): give the widths of layers, such as (16, 16)")
+            raise ValueError(
+                f"EFI(hidden={self.hidden}): give the widths of layers, such as (16, 16)"
+            )
         if self.batch is not None and (self.batch < 1 or self.preset is None):
-            raise ValueError(f"EFI(batch={self.batch}): at least one observation, and only with preset='paper'; Gauss-Newton steps see all")
+            raise ValueError(
+                f"EFI(batch={self.batch}): at least one observation, and only with preset='paper';"
+                " Gauss-Newton steps see all"
+            )
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
         layers = len(problem.recipe.hidden) + 1 if isinstance(problem.recipe, MLP) else 0
         if self.last_layers is not None and not 1 <= self.last_layers <= layers:
-            raise ValueError(f"EFI(last_layers={self.last_layers}): the network has {layers or 'no'} layers to choose from; it must be an MLP")
+            raise ValueError(
+                f"EFI(last_layers={self.last_layers}): the network has {layers or 'no'} layers to"
+                " choose from; it must be an MLP"
+            )
         count = sum(g.y.size for g in problem.groups if not g.exact)
         if self.batch is not None and self.batch > count:
-            raise ValueError(f"EFI(batch={self.batch}): there are {count} noisy observations; give at most so many, or None for all")
+            raise ValueError(
+                f"EFI(batch={self.batch}): there are {count} noisy observations; give at most so"
+                " many, or None for all"
+            )
         for g in problem.groups:
             unknown = g.noise_unknowns()
-            held = [name for name in unknown if g.noise is not None and name not in g.noise.sizes(unknown)]
+            held = [
+                name
+                for name in unknown
+                if g.noise is not None and name not in g.noise.sizes(unknown)
+            ]
             if held:
-                raise ValueError(f"efi: the {held[0]} of '{g.name}' is unknown, which efi cannot infer; use efi-direct, or give the value it finds")
+                raise ValueError(
+                    f"efi: the {held[0]} of '{g.name}' is unknown, which efi cannot infer; use"
+                    " efi-direct, or give the value it finds"
+                )
         require_paper(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
@@ -148,17 +195,30 @@ class EFI(AbstractMethod):
         return SGLD() if self.preset == "paper" else known()[self.kernel]()
 
     def _stiffness(self, model: Model) -> float:
-        return _STIFFNESS_OF_SIZES if any(model.size_unknown(g) for g in model.groups) else _STIFFNESS
+        return (
+            _STIFFNESS_OF_SIZES if any(model.size_unknown(g) for g in model.groups) else _STIFFNESS
+        )
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         chain = self._chain(model)
         stiffness = np.asarray(outcome.trace["draw"]["stiffness"][:, 0, -1])
         size = np.mean(np.asarray(outcome.trace["draw"]["step size"][:, 0, -1]))
-        return chain_answer(model, outcome, warm_up=chain.warm_up, stiffness=stiffness, variance=lambda c: self._kernel.variance(c, size))
+        return chain_answer(
+            model,
+            outcome,
+            warm_up=chain.warm_up,
+            stiffness=stiffness,
+            variance=lambda c: self._kernel.variance(c, size),
+        )
 
     def lane_bytes(self, model: Model) -> int:
-        rows, errors = sum(len(g.sites) for g in model.groups), sum(g.y.size for g in model.groups if not g.exact)
-        return super().lane_bytes(model) + 8 * (model.size * (rows + 6 * self.neck) + 2 * self._chain(model).thin * errors)
+        rows, errors = (
+            sum(len(g.sites) for g in model.groups),
+            sum(g.y.size for g in model.groups if not g.exact),
+        )
+        return super().lane_bytes(model) + 8 * (
+            model.size * (rows + 6 * self.neck) + 2 * self._chain(model).thin * errors
+        )
 
 
 def _automatic(model: Model, fit: Linearisation, stiffness: float) -> Terms:
@@ -166,15 +226,21 @@ def _automatic(model: Model, fit: Linearisation, stiffness: float) -> Terms:
     firm = stiffness * (_TIGHTNESS * model.precision(fit.theta)) ** 2
     noisy, exact = ([g.name for g in model.groups if g.exact is kind] for kind in (False, True))
     half = jnp.asarray(stiffness / 2)
-    return Terms(dict.fromkeys(noisy, jnp.asarray(stiffness)), dict.fromkeys(exact, firm), half, jnp.asarray(stiffness))
+    return Terms(
+        dict.fromkeys(noisy, jnp.asarray(stiffness)),
+        dict.fromkeys(exact, firm),
+        half,
+        jnp.asarray(stiffness),
+    )
 
 
 def _growth(model: Model) -> float:
-    """How much more firmly errors may be held along the way than at the pilot fit, over what kernels stand.
+    """How much more firmly errors may be held along the way than at the pilot fit, over
+    what kernels stand.
 
-    The data hold an error by its squared size. Of few data that is hardly known: the chi-square distribution of its inverse, by Wilson
-    and Hilferty's cube, says how large it may become.
-    """
+    The data hold an error by its squared size. Of few data that is hardly known: the
+    chi-square distribution of its inverse, by Wilson and Hilferty's cube, says how
+    large it may become."""
     growth = 1.0
     for g in model.groups:
         if model.size_unknown(g):
@@ -185,10 +251,14 @@ def _growth(model: Model) -> float:
 
 
 def _paper_chain(model: Model, method: EFI) -> FiducialChain:
-    """The paper's settings; it writes energies and step sizes in units of the data, not of their errors."""
+    """The paper's settings; it writes energies and step sizes in units of the data,
+    not of their errors.
+    """
     table: Any = model.problem.paper["efi"]
     *hidden, neck = table["encoder"]
-    strength, momentum = (early(parse(table[key]), table["annealing"]) for key in ("lambda", "momentum"))
+    strength, momentum = (
+        early(parse(table[key]), table["annealing"]) for key in ("lambda", "momentum")
+    )
     rate, error_rate = parse(table["learning_rate"]), parse(table["sgld_learning_rate"])
     thin = max(1, table["steps"] // _PAPER_DRAWS)
     steps = table["steps"] // thin
@@ -196,14 +266,24 @@ def _paper_chain(model: Model, method: EFI) -> FiducialChain:
     def squared_sizes(model: Model, fit: Linearisation) -> dict[str, Array]:
         noise = model.noise(fit.theta)
         return {
-            g.name: g.noise.push(jnp.zeros(g.y.size), jnp.ones(g.y.size), g.points, noise[g.name]) ** 2 for g in model.groups if g.noise is not None
+            g.name: (
+                g.noise.push(jnp.zeros(g.y.size), jnp.ones(g.y.size), g.points, noise[g.name]) ** 2
+            )
+            for g in model.groups
+            if g.noise is not None
         }
 
     def terms(model: Model, fit: Linearisation, progress: Array) -> Terms:
         now = strength(progress)
         noisy = {name: 2 * now * s for name, s in squared_sizes(model, fit).items()}
-        exact = {g.name: 2 * now * table["eta_f"] * model.scales[g.name] ** 2 for g in model.groups if g.exact}
-        return Terms(noisy, exact, table["eta_theta"] * now, jnp.mean(jnp.concatenate(list(noisy.values()))))
+        exact = {
+            g.name: 2 * now * table["eta_f"] * model.scales[g.name] ** 2
+            for g in model.groups
+            if g.exact
+        }
+        return Terms(
+            noisy, exact, table["eta_theta"] * now, jnp.mean(jnp.concatenate(list(noisy.values())))
+        )
 
     return FiducialChain(
         steps=steps,
@@ -213,7 +293,9 @@ def _paper_chain(model: Model, method: EFI) -> FiducialChain:
         kernel=SGLD(),
         update=Descend(lambda p: method.learning_rate * rate(p), momentum, method.batch),
         terms=terms,
-        size=lambda model, fit, progress: error_rate(progress) / jnp.concatenate(list(squared_sizes(model, fit).values())),
+        size=lambda model, fit, progress: (
+            error_rate(progress) / jnp.concatenate(list(squared_sizes(model, fit).values()))
+        ),
         hidden=tuple(hidden),
         neck=neck,
         neck_sd=method.neck_sd,

@@ -13,18 +13,19 @@ from .base import AbstractMethod, Answer, Outcome
 
 
 class EFIDirect(AbstractMethod):
-    """Fit once, then solve the data-generating equations for fresh errors, a thousand times.
+    """Fit once, then solve the data-generating equations for fresh errors, a thousand
+    times.
 
-    The draws are independent and follow the extended fiducial distribution: no priors, no tuning.
-    Widths come from the errors alone.
+    The draws are independent and follow the extended fiducial distribution: no priors,
+    no tuning. Widths come from the errors alone.
 
     Arguments:
         draws: number of draws.
         lm_steps: largest number of Levenberg-Marquardt steps of the fit.
 
     Reference:
-        Extended fiducial inference for PINNs (the paper cited in the README), with the sampler of
-        Bardsley et al. (2014).
+        Extended fiducial inference for PINNs (the paper cited in the README), with the
+        sampler of Bardsley et al. (2014).
 
     Example:
         ``fiducial.fit(problem, fiducial.EFIDirect(), seed=0).band()``
@@ -34,7 +35,9 @@ class EFIDirect(AbstractMethod):
     lm_steps: int = 1200
     chains: int = 1
     name: ClassVar[str] = "efi-direct"
-    summary: ClassVar[str] = "one fit, then the equations solved for fresh errors: independent fiducial draws in seconds"
+    summary: ClassVar[str] = (
+        "one fit, then the equations solved for fresh errors: independent fiducial draws in seconds"
+    )
 
     def __check_init__(self) -> None:
         require_positive(self, "draws", "lm_steps", "chains")

@@ -17,11 +17,13 @@ from .base import AbstractMethod, Answer, Outcome
 
 
 class EFIGN(AbstractMethod):
-    """Fit, then let the errors wander over all that explain the data, the solution following by Gauss-Newton steps.
+    """Fit, then let the errors wander over all that explain the data, the solution
+    following by Gauss-Newton steps.
 
-    A second opinion on ``efi-direct`` that does not lean on weights, and slower. The draws are correlated:
-    the diagnosis says how many independent ones they are worth. The walk uses the factorisation of the
-    fit; where solutions are too far from it to be followed, the diagnosis counts the moves that got lost.
+    A second opinion on ``efi-direct`` that does not lean on weights, and slower. The
+    draws are correlated: the diagnosis says how many independent ones they are worth.
+    The walk uses the factorisation of the fit; where solutions are too far from it to
+    be followed, the diagnosis counts the moves that got lost.
 
     Arguments:
         draws: number of draws of each chain.
@@ -30,7 +32,8 @@ class EFIGN(AbstractMethod):
         chains: number of chains, each with a fit of its own.
 
     Reference:
-        The paper's algorithm (see the README) with its third step replaced, in the limit of no energy.
+        The paper's algorithm (see the README) with its third step replaced, in the
+        limit of no energy.
 
     Example:
         ``fiducial.fit(problem, fiducial.EFIGN(), seed=0).band()``
@@ -41,7 +44,10 @@ class EFIGN(AbstractMethod):
     lm_steps: int = 1200
     chains: int = 4
     name: ClassVar[str] = "efi-gn"
-    summary: ClassVar[str] = "a chain over the errors with the solution following by Gauss-Newton steps: a second opinion that needs no weights"
+    summary: ClassVar[str] = (
+        "a chain over the errors with the solution following by Gauss-Newton steps: a second"
+        " opinion that needs no weights"
+    )
 
     def __check_init__(self) -> None:
         require_positive(self, "draws", "moves", "lm_steps", "chains")
@@ -54,10 +60,15 @@ class EFIGN(AbstractMethod):
         require_noise(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        return LevenbergMarquardt(self.lm_steps), ManifoldWalk(self._warm_up + self.draws, self._warm_up, self.moves)
+        return LevenbergMarquardt(self.lm_steps), ManifoldWalk(
+            self._warm_up + self.draws, self._warm_up, self.moves
+        )
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
-        kept, extra = (jax.tree.map(lambda v: v[:, :, self._warm_up :], part["draw"]) for part in (outcome.draws, outcome.extra))
+        kept, extra = (
+            jax.tree.map(lambda v: v[:, :, self._warm_up :], part["draw"])
+            for part in (outcome.draws, outcome.extra)
+        )
         found = [convergence(one) for one in extra["probe"]]
         trace = outcome.trace["draw"]
         parameters = trace["parameters"][:, 0, -1]

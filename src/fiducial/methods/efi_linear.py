@@ -15,9 +15,10 @@ from .base import AbstractMethod, Answer, Outcome
 class EFILinear(AbstractMethod):
     """Fit once, then draw as if the model were linear around the fit.
 
-    After the fit a draw costs one matrix product, and the answer is exact for a linear model: a
-    quick first answer, and a cross-check for the other methods. On a curved model its
-    intervals are too short on one side; the draws leave the equation a little.
+    After the fit a draw costs one matrix product, and the answer is exact for a linear
+    model: a quick first answer, and a cross-check for the other methods. On a curved
+    model its intervals are too short on one side; the draws leave the equation a
+    little.
 
     Arguments:
         draws: number of draws.
@@ -32,7 +33,10 @@ class EFILinear(AbstractMethod):
     lm_steps: int = 1200
     chains: int = 1
     name: ClassVar[str] = "efi-linear"
-    summary: ClassVar[str] = "one fit, then draws from its linearisation: instant, and right where the model is nearly linear"
+    summary: ClassVar[str] = (
+        "one fit, then draws from its linearisation: instant, and right where the model is nearly"
+        " linear"
+    )
 
     def __check_init__(self) -> None:
         require_positive(self, "draws", "lm_steps", "chains")

@@ -17,11 +17,14 @@ from .base import AbstractMethod, Answer, Outcome, last_losses
 
 
 class Ensemble(AbstractMethod):
-    """Fit networks from different random starts, and refit each to data that were measured anew in thought.
+    """Fit networks from different random starts, and refit each to data that were
+    measured anew in thought.
 
-    With ``perturb`` the members are refits to data simulated from the fits (a parametric bootstrap): they differ as far
-    as other errors would have moved them. Without, the members are the fits themselves, all to the same data
-    (a deep ensemble); where the equation determines the solution they agree, however large the errors are.
+    With ``perturb`` the members are refits to data simulated from the fits (a
+    parametric bootstrap): they differ as far as other errors would have moved them.
+    Without, the members are the fits themselves, all to the same data (a deep
+    ensemble); where the equation determines the solution they agree, however large the
+    errors are.
 
     Arguments:
         chains: number of random starts.
@@ -30,8 +33,9 @@ class Ensemble(AbstractMethod):
         lm_steps: largest number of Levenberg-Marquardt steps of each fit.
 
     Reference:
-        Lakshminarayanan, Pritzel, Blundell (2017), Simple and scalable predictive uncertainty estimation using deep
-        ensembles, NeurIPS; Efron (1979), Bootstrap methods, Ann. Statist. 7.
+        Lakshminarayanan, Pritzel, Blundell (2017), Simple and scalable predictive
+        uncertainty estimation using deep ensembles, NeurIPS; Efron (1979), Bootstrap
+        methods, Ann. Statist. 7.
 
     Example:
         ``fiducial.fit(problem, fiducial.Ensemble(), seed=0).band()``
@@ -42,18 +46,26 @@ class Ensemble(AbstractMethod):
     perturb: bool = True
     lm_steps: int = 1200
     name: ClassVar[str] = "ensemble"
-    summary: ClassVar[str] = "networks from several starts, refitted to data simulated from their fits; or a plain deep ensemble"
+    summary: ClassVar[str] = (
+        "networks from several starts, refitted to data simulated from their fits; or a plain deep"
+        " ensemble"
+    )
 
     def __check_init__(self) -> None:
         require_positive(self, "chains", "draws", "lm_steps")
         if not self.perturb and self.chains < 2:
-            raise ValueError(f"Ensemble(chains={self.chains}, perturb=False): at least two members, each from a start of its own")
+            raise ValueError(
+                f"Ensemble(chains={self.chains}, perturb=False): at least two members, each from a"
+                " start of its own"
+            )
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        return LevenbergMarquardt(self.lm_steps), refits(self.draws, measured_anew) if self.perturb else Member()
+        return LevenbergMarquardt(self.lm_steps), (
+            refits(self.draws, measured_anew) if self.perturb else Member()
+        )
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         """Members of a start that failed are those of one that did not, and counted."""

@@ -16,29 +16,36 @@ from ._requirements import require_noise, require_positive
 from .base import AbstractMethod, Answer, Outcome
 
 _TIGHTNESS = 10.0
-"""Errors of exact values, which cost nothing here however small they are, relative to those of the best data."""
+"""Errors of exact values, which cost nothing here however small they are, relative
+to those of the best data.
+"""
 
 
 class Laplace(AbstractMethod):
-    """The priors and the likelihood of ``bayes``, with a normal distribution around the mode in place of a chain.
+    """The priors and the likelihood of ``bayes``, with a normal distribution around the
+    mode in place of a chain.
 
-    Fields are linear in the parameters around the mode, as the approximation has it. Like the
-    posterior itself, widths depend on the errors ``sigma_f`` that an exact equation is given.
+    Fields are linear in the parameters around the mode, as the approximation has it.
+    Like the posterior itself, widths depend on the errors ``sigma_f`` that an exact
+    equation is given.
 
     Arguments:
         draws: number of draws.
-        sigma_f: size of the errors that exact values are given, in their own unit; None for a tenth of
-            that of the best data, relative to the values.
-        priors: mean and standard deviation of normal priors by name, ``{"k": (0.0, 1.0)}``, for unknown constants and unknown sizes of errors
-            (``sd_GROUP``); those of positive ones are for the logarithm. By default constants are around their guess, as far off as it is
-            large, and sizes within factors of e squared around a guess from the data.
+        sigma_f: size of the errors that exact values are given, in their own unit; None
+            for a tenth of that of the best data, relative to the values.
+        priors: mean and standard deviation of normal priors by name, ``{"k": (0.0,
+            1.0)}``, for unknown constants and unknown sizes of errors (``sd_GROUP``);
+            those of positive ones are for the logarithm. By default constants are
+            around their guess, as far off as it is large, and sizes within factors of e
+            squared around a guess from the data.
         lm_steps: largest number of Levenberg-Marquardt steps of the fit.
         mode_steps: largest number of steps from there to the mode.
         chains: how many fits, each with its draws.
 
     Reference:
-        MacKay (1992), A practical Bayesian framework for backpropagation networks; Immer, Korzepa, Bauer (2021), Improving
-        predictions of Bayesian neural nets via local linearization, AISTATS.
+        MacKay (1992), A practical Bayesian framework for backpropagation networks;
+        Immer, Korzepa, Bauer (2021), Improving predictions of Bayesian neural nets via
+        local linearization, AISTATS.
 
     Example:
         ``fiducial.fit(problem, fiducial.Laplace(), seed=0).band()``
@@ -51,7 +58,10 @@ class Laplace(AbstractMethod):
     mode_steps: int = 300
     chains: int = 1
     name: ClassVar[str] = "laplace"
-    summary: ClassVar[str] = "the posterior of bayes, taken for normal around its mode: cheap, with the same choices to make"
+    summary: ClassVar[str] = (
+        "the posterior of bayes, taken for normal around its mode: cheap, with the same choices to"
+        " make"
+    )
     linear: ClassVar[bool] = True
 
     def __check_init__(self) -> None:
@@ -64,9 +74,15 @@ class Laplace(AbstractMethod):
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         posterior = Posterior(model, self.sigma_f, tightness=_TIGHTNESS, priors=self.priors)
-        return LevenbergMarquardt(self.lm_steps), PosteriorMode(self.mode_steps, posterior), LaplaceDraws(-(-self.draws // BLOCK), posterior)
+        return (
+            LevenbergMarquardt(self.lm_steps),
+            PosteriorMode(self.mode_steps, posterior),
+            LaplaceDraws(-(-self.draws // BLOCK), posterior),
+        )
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         draws = jax.tree.map(lambda v: v[:, :, : self.draws], outcome.draws["draw"])
         theta = np.asarray(outcome.state.theta[:, 0])
-        return Answer(estimate=theta, draws=draws, facts=tightness(model, theta, outcome.state.weights))
+        return Answer(
+            estimate=theta, draws=draws, facts=tightness(model, theta, outcome.state.weights)
+        )

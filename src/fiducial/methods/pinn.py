@@ -17,15 +17,17 @@ from .base import AbstractMethod, Answer, Outcome, last_losses
 class PINN(AbstractMethod):
     """Fit one network to data and equation: Adam, then a Levenberg-Marquardt polish.
 
-    The estimate is the maximum-likelihood one under the equation as a constraint. It comes
-    without an interval.
+    The estimate is the maximum-likelihood one under the equation as a constraint. It
+    comes without an interval.
 
     Arguments:
         adam_steps: number of Adam steps; 0 goes straight to Levenberg-Marquardt.
         learning_rate: Adam's step size at the start; it falls to a tenth of that.
         lm_steps: largest number of Levenberg-Marquardt steps; 0 leaves them out.
-        chains: how many networks to fit from different starts; the best is the estimate.
-        precision: ``"float32"`` or ``"float64"``, for Adam; the polish is always in float64.
+        chains: how many networks to fit from different starts; the best is the
+            estimate.
+        precision: ``"float32"`` or ``"float64"``, for Adam; the polish is always in
+            float64.
 
     Reference:
         Raissi, Perdikaris, Karniadakis (2019), J. Comput. Phys. 378:686-707.
@@ -40,14 +42,20 @@ class PINN(AbstractMethod):
     precision: str = "float32"
     chains: int = 1
     name: ClassVar[str] = "pinn"
-    summary: ClassVar[str] = "one network fitted to data and equation; a point estimate without intervals"
+    summary: ClassVar[str] = (
+        "one network fitted to data and equation; a point estimate without intervals"
+    )
     no_interval: ClassVar[str | None] = (
-        "pinn is a point estimate: it minimises one loss and says nothing about how far other data would have moved it"
+        "pinn is a point estimate: it minimises one loss and says nothing about how far other data"
+        " would have moved it"
     )
 
     def __check_init__(self) -> None:
         if self.adam_steps < 0 or self.lm_steps < 0 or self.adam_steps + self.lm_steps == 0:
-            raise ValueError(f"PINN(adam_steps={self.adam_steps}, lm_steps={self.lm_steps}): at least one must be positive, none negative")
+            raise ValueError(
+                f"PINN(adam_steps={self.adam_steps}, lm_steps={self.lm_steps}): at least one must"
+                " be positive, none negative"
+            )
         if not self.learning_rate > 0:
             raise ValueError(f"PINN(learning_rate={self.learning_rate}): must be positive")
         if self.precision not in ("float32", "float64"):
@@ -57,12 +65,18 @@ class PINN(AbstractMethod):
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         del model
-        adam = Adam(self.adam_steps, exponential(self.learning_rate, self.learning_rate / 10), dtype=jnp.dtype(self.precision))
+        adam = Adam(
+            self.adam_steps,
+            exponential(self.learning_rate, self.learning_rate / 10),
+            dtype=jnp.dtype(self.precision),
+        )
         phases: list[AbstractPhase] = [adam] if self.adam_steps else []
         return tuple(phases + ([LevenbergMarquardt(self.lm_steps)] if self.lm_steps else []))
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
-        """Of several chains the estimate is a converged one with the smallest final loss."""
+        """Of several chains the estimate is a converged one with the smallest final
+        loss.
+        """
         last = last_losses(next(reversed(outcome.trace.values())))
         best = np.lexsort((last, outcome.status != Status.CONVERGED), axis=1)[:, 0]
         return Answer(estimate=np.asarray(outcome.state.theta)[np.arange(len(best)), best])

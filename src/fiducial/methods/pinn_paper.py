@@ -15,10 +15,12 @@ from .base import AbstractMethod, Answer, Outcome
 
 
 class PaperPINN(AbstractMethod):
-    """A plain network trained by Adam at a constant step size; the limits are percentiles over its training trajectory.
+    """A plain network trained by Adam at a constant step size; the limits are
+    percentiles over its training trajectory.
 
-    This is how the paper's rows "PINN (no dropout)" came to have a width. Such percentiles say how much Adam jitters, and nothing
-    about errors of the data: the diagnosis always says "do not trust". For a point estimate use ``pinn``.
+    This is how the paper's rows "PINN (no dropout)" came to have a width. Such
+    percentiles say how much Adam jitters, and nothing about errors of the data: the
+    diagnosis always says "do not trust". For a point estimate use ``pinn``.
 
     Arguments:
         train_steps: number of steps; None for the paper's.
@@ -37,7 +39,10 @@ class PaperPINN(AbstractMethod):
     precision: str = "float32"
     preset: ClassVar[str] = "paper"
     name: ClassVar[str] = "pinn-paper"
-    summary: ClassVar[str] = "the paper's PINN with percentiles over its training trajectory, which are not intervals; for its tables only"
+    summary: ClassVar[str] = (
+        "the paper's PINN with percentiles over its training trajectory, which are not intervals;"
+        " for its tables only"
+    )
 
     def __check_init__(self) -> None:
         require_choice(self, precision=("float32", "float64"))
@@ -49,7 +54,16 @@ class PaperPINN(AbstractMethod):
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         table = model.problem.paper[self.name]
         steps = self.train_steps or table["steps"]
-        return (DropoutTraining(steps, parse(table["learning_rate"]), 0.0, plain=True, trajectory=True, dtype=jnp.dtype(self.precision)),)
+        return (
+            DropoutTraining(
+                steps,
+                parse(table["learning_rate"]),
+                0.0,
+                plain=True,
+                trajectory=True,
+                dtype=jnp.dtype(self.precision),
+            ),
+        )
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         return trajectory_answer(outcome, model.problem.paper[self.name]["burn_in"])

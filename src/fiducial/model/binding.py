@@ -11,13 +11,14 @@ from .model import Model
 from .scaling import output_scaling, residual_scales
 from .start import build_network, start_tree
 
-# Inputs are scaled to [-3, 3]: a fresh network with unit-sized weights then bends over the domain.
-# On [-1, 1] it is nearly a straight line, and Adam hardly leaves that.
+# Inputs are scaled to [-3, 3]: a fresh network with unit-sized weights then bends over
+# the domain. On [-1, 1] it is nearly a straight line, and Adam hardly leaves that.
 _INPUT_REACH = 3.0
 
 
 def bind(problem: Problem) -> Model:
-    """Make a problem computable, and check that it can be evaluated at its starting values.
+    """Make a problem computable, and check that it can be evaluated at its starting
+    values.
 
     Call inside ``jax.enable_x64(True)``. Raises ``ValueError`` when the equation or an
     observed function is not finite for a fresh network at the guesses of the unknowns.
@@ -37,6 +38,8 @@ def bind(problem: Problem) -> Model:
     )
     model = Model(problem, problem.groups, size, ansatz, scales={}, _noise_unknowns=noise_unknowns)
     for group in model.groups:
-        model._traced_quantity(group)  # finds out what the quantity uses, which cannot be done while something else is traced
+        model._traced_quantity(
+            group
+        )  # finds out what the quantity uses, which cannot be done while something else is traced
     model.scales.update(residual_scales(model))
     return model

@@ -15,10 +15,11 @@ _NEW_POINTS = 256
 
 
 def residuals(model: Model, theta: Float[Array, " p"]) -> tuple[dict[str, Array], dict[str, Array]]:
-    """By exact group the root mean square of its residual, relative to that of random networks: where it was asked, and at new points.
+    """By exact group the root mean square of its residual, relative to that of random
+    networks: where it was asked, and at new points.
 
-    The latter for equations whose right-hand side is constant, and which have points between those that were asked.
-    """
+    The latter for equations whose right-hand side is constant, and which have points
+    between those that were asked."""
     domain = model.problem.domain
 
     def relative(g: Group, residual: Array) -> Array:
@@ -29,7 +30,10 @@ def residuals(model: Model, theta: Float[Array, " p"]) -> tuple[dict[str, Array]
     between = [g for g in exact if g.same_everywhere or (g.one_value and len(domain.names) == 1)]
     return (
         {g.name: relative(g, model.mean(theta, g)[g.index] - g.y) for g in exact},
-        {g.name: relative(g, model.mean(theta, g, _new_points(g, domain)) - g.y[0]) for g in between},
+        {
+            g.name: relative(g, model.mean(theta, g, _new_points(g, domain)) - g.y[0])
+            for g in between
+        },
     )
 
 

@@ -20,7 +20,8 @@ def ravel(tree: Any) -> Float[Array, " p"]:
 
 
 def unraveller(template: Any) -> Callable[[Float[Array, " p"]], Any]:
-    """The way back; like that of ``jax.flatten_util.ravel_pytree``, but for float32 and float64 alike.
+    """The way back; like that of ``jax.flatten_util.ravel_pytree``, but for float32 and
+    float64 alike.
 
     Example:
         >>> unraveller({"a": jnp.ones(2)})(jnp.zeros(2))["a"].tolist()
@@ -29,4 +30,6 @@ def unraveller(template: Any) -> Callable[[Float[Array, " p"]], Any]:
     leaves, structure = jax.tree.flatten(template)
     shapes = [leaf.shape for leaf in leaves]
     ends = np.cumsum([leaf.size for leaf in leaves])[:-1]
-    return lambda theta: jax.tree.unflatten(structure, [v.reshape(s) for v, s in zip(jnp.split(theta, ends), shapes, strict=True)])
+    return lambda theta: jax.tree.unflatten(
+        structure, [v.reshape(s) for v, s in zip(jnp.split(theta, ends), shapes, strict=True)]
+    )

@@ -1,4 +1,6 @@
-"""Sizes of outputs, from what was observed of them, and of residuals, from random networks."""
+"""Sizes of outputs, from what was observed of them, and of residuals, from random
+networks.
+"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -26,7 +28,8 @@ def output_scaling(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray
         middle = 0.5 * float(y.min() + y.max())
         spread = 0.5 * float(y.max() - y.min())
         size = float(np.abs(y).max())
-        # values that hardly differ say nothing about how much the field varies: use their size
+        # values that hardly differ say nothing about how much the field varies: use
+        # their size
         if spread < 1e-6 * size or output.positive:
             middle, spread = 0.0, size
         offsets.append(middle)
@@ -36,7 +39,9 @@ def output_scaling(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def residual_scales(model: "Model") -> dict[str, float]:
-    """Typical residual of each group over random networks, which also finds values that are not finite."""
+    """Typical residual of each group over random networks, which also finds values
+    that are not finite.
+    """
 
     def trial(key: PRNGKeyArray) -> dict[str, Array]:
         theta = model.init(key)
@@ -51,8 +56,8 @@ def residual_scales(model: "Model") -> dict[str, float]:
             at = ", ".join(f"{n}={v:g}" for n, v in zip(g.sites.names, site, strict=True))
             what = "the equation" if g.physics else f"the quantity observed as '{g.name}'"
             raise ValueError(
-                f"{what} is not finite at {at} for a fresh network with the unknowns at their guesses; "
-                f"check divisions, logarithms and powers there, or give other guesses"
+                f"{what} is not finite at {at} for a fresh network with the unknowns at their"
+                " guesses; check divisions, logarithms and powers there, or give other guesses"
             )
         residual = mean[:, g.index] - g.y
         scales[g.name] = float(np.sqrt(np.mean(residual**2))) or 1.0

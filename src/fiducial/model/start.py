@@ -24,11 +24,18 @@ def build_network(problem: Problem, key: PRNGKeyArray) -> Any:
     return problem.recipe.build(len(problem.domain.names), len(problem.outputs), key=key)
 
 
-def start_tree(problem: Problem, noise_unknowns: dict[str, dict[str, AbstractUnknown]], key: PRNGKeyArray) -> dict[str, Any]:
-    """A fresh network with the unknowns and the noise parameters at their guesses, unconstrained."""
+def start_tree(
+    problem: Problem, noise_unknowns: dict[str, dict[str, AbstractUnknown]], key: PRNGKeyArray
+) -> dict[str, Any]:
+    """A fresh network with the unknowns and the noise parameters at their guesses,
+    unconstrained.
+    """
     network = eqx.filter(build_network(problem, key), eqx.is_inexact_array)
     return {
         "network": jax.tree.map(lambda v: v.astype(jnp.float64), network),
         "unknowns": {n: u.unconstrain(jnp.asarray(u.guess)) for n, u in problem.unknowns.items()},
-        "noise": {g: {n: u.unconstrain(jnp.asarray(u.guess)) for n, u in us.items()} for g, us in noise_unknowns.items()},
+        "noise": {
+            g: {n: u.unconstrain(jnp.asarray(u.guess)) for n, u in us.items()}
+            for g, us in noise_unknowns.items()
+        },
     }

@@ -18,23 +18,30 @@ from .base import AbstractNoise, NoiseParameters
 _STEP = 1.2
 """Factor by which an unknown length is tried longer and shorter in each estimate."""
 _INDEPENDENT = 0.02
-"""Share of the variance that each measurement has to itself, which keeps covariances well conditioned."""
+"""Share of the variance that each measurement has to itself, which keeps covariances
+well conditioned.
+"""
 
 
 class Correlated(AbstractNoise):
-    """Errors of one size whose correlation falls as ``exp(-sum |distance| / length)`` over named coordinates.
+    """Errors of one size whose correlation falls as ``exp(-sum |distance| / length)``
+    over named coordinates.
 
-    Replicates of a point belong to different units (the first ones together, the second ones together, and so on), which are
-    independent of each other.
+    Replicates of a point belong to different units (the first ones together, the second
+    ones together, and so on), which are independent of each other.
 
     Arguments:
-        over: names of the coordinates; errors that differ in any other coordinate are independent.
+        over: names of the coordinates; errors that differ in any other coordinate are
+            independent.
         sd: known standard deviation; None to infer it.
-        length: known correlation length along each of the coordinates, one number or a mapping; None to estimate them.
+        length: known correlation length along each of the coordinates, one number or a
+            mapping; None to estimate them.
 
-    An unknown size is inferred with its uncertainty. Unknown lengths are estimated by maximum likelihood given the fit and then
-    held: the intervals of everything else take them as they are. Where the solution is flexible enough to follow long waves of
-    the errors, lengths come out short and the size small; give them where they are known.
+    An unknown size is inferred with its uncertainty. Unknown lengths are estimated by
+    maximum likelihood given the fit and then held: the intervals of everything else
+    take them as they are. Where the solution is flexible enough to follow long waves of
+    the errors, lengths come out short and the size small; give them where they are
+    known.
 
     Example:
         >>> Correlated(over=("t",), length=0.5)
@@ -45,16 +52,32 @@ class Correlated(AbstractNoise):
     _sd: float | None
     length: dict[str, float] | None
 
-    def __init__(self, over: Sequence[str], sd: float | None = None, length: float | Mapping[str, float] | None = None):
+    def __init__(
+        self,
+        over: Sequence[str],
+        sd: float | None = None,
+        length: float | Mapping[str, float] | None = None,
+    ):
         if isinstance(over, str) or not over:
-            raise TypeError(f"Correlated(over={over!r}): give names of coordinates, such as over=('t',)")
+            raise TypeError(
+                f"Correlated(over={over!r}): give names of coordinates, such as over=('t',)"
+            )
         self.over = tuple(over)
         if sd is not None and not (np.isfinite(sd) and sd > 0):
-            raise ValueError(f"Correlated(sd={sd!r}): the standard deviation must be positive; give sd=None to infer it")
+            raise ValueError(
+                f"Correlated(sd={sd!r}): the standard deviation must be positive; give sd=None to"
+                " infer it"
+            )
         self._sd = None if sd is None else float(sd)
         given = dict.fromkeys(self.over, length) if isinstance(length, int | float) else length
-        if given is not None and (set(given) != set(self.over) or not all(np.isfinite(v) and v > 0 for v in given.values())):
-            raise ValueError(f"Correlated(length={length!r}): give a positive length for each of {', '.join(self.over)}")
+        if given is not None and (
+            set(given) != set(self.over)
+            or not all(np.isfinite(v) and v > 0 for v in given.values())
+        ):
+            raise ValueError(
+                f"Correlated(length={length!r}): give a positive length for each of"
+                f" {', '.join(self.over)}"
+            )
         self.length = None if given is None else {c: float(v) for c, v in given.items()}
 
     def __repr__(self) -> str:
@@ -62,12 +85,19 @@ class Correlated(AbstractNoise):
 
     def check(self, shape: tuple[int, ...], label: str) -> None:
         if math.prod(shape) < 2:
-            raise ValueError(f"{label}: one observation cannot be correlated with others; use Gaussian(sd=...)")
+            raise ValueError(
+                f"{label}: one observation cannot be correlated with others; use Gaussian(sd=...)"
+            )
 
-    def unknowns(self, y: np.ndarray, points: Points, index: np.ndarray) -> dict[str, AbstractUnknown]:
+    def unknowns(
+        self, y: np.ndarray, points: Points, index: np.ndarray
+    ) -> dict[str, AbstractUnknown]:
         missing = [c for c in self.over if c not in points.names]
         if missing:
-            raise ValueError(f"Correlated(over={self.over}): there is no coordinate {missing[0]}; the coordinates are {', '.join(points.names)}")
+            raise ValueError(
+                f"Correlated(over={self.over}): there is no coordinate {missing[0]}; the"
+                f" coordinates are {', '.join(points.names)}"
+            )
         found: dict[str, AbstractUnknown] = {}
         if self._sd is None:
             found["sd"] = Positive(guess=0.1 * float(np.std(y)) or 1.0)
@@ -75,12 +105,17 @@ class Correlated(AbstractNoise):
             for c in self.over:
                 values = np.unique(points.coordinates()[c])
                 if len(values) < 2:
-                    raise ValueError(f"Correlated(over={self.over}): all observations have the same {c}, so no length along it can be estimated")
+                    raise ValueError(
+                        f"Correlated(over={self.over}): all observations have the same {c}, so no"
+                        " length along it can be estimated"
+                    )
                 found[f"length_{c}"] = Positive(guess=2 * float(np.ptp(values)) / (len(values) - 1))
         return found
 
     def _lengths(self, parameters: NoiseParameters) -> list[Any]:
-        return [parameters[f"length_{c}"] if self.length is None else self.length[c] for c in self.over]
+        return [
+            parameters[f"length_{c}"] if self.length is None else self.length[c] for c in self.over
+        ]
 
     def _size(self, parameters: NoiseParameters) -> Any:
         return parameters["sd"] if self._sd is None else self._sd
@@ -96,7 +131,9 @@ class Correlated(AbstractNoise):
                 away = away + distance / lengths[self.over.index(c)]
             else:
                 same &= distance == 0
-        correlation = (1 - _INDEPENDENT) * jnp.where(same, jnp.exp(-away), 0.0) + _INDEPENDENT * jnp.eye(len(points))
+        correlation = (1 - _INDEPENDENT) * jnp.where(
+            same, jnp.exp(-away), 0.0
+        ) + _INDEPENDENT * jnp.eye(len(points))
         return jnp.linalg.cholesky(correlation)
 
     def _own_factor(self, points: Points, parameters: NoiseParameters) -> Array:
@@ -116,33 +153,55 @@ class Correlated(AbstractNoise):
         z = jsl.solve_triangular(factor, y - mean, lower=True)
         return -jnp.sum(0.5 * z**2 + jnp.log(jnp.diagonal(factor)) + 0.5 * jnp.log(2 * jnp.pi))
 
-    def _collapse(self, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters) -> tuple[Array, Array, Array]:
-        """The factor, the whitened design ``L^-1 A`` that repeats means for their observations, and the factor of its Gram matrix."""
+    def _collapse(
+        self, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+    ) -> tuple[Array, Array, Array]:
+        """The factor, the whitened design ``L^-1 A`` that repeats means for their
+        observations, and the factor of its Gram matrix.
+        """
         factor = self._own_factor(points, parameters)
-        design = jsl.solve_triangular(factor, jax.nn.one_hot(index, k, dtype=factor.dtype), lower=True)
+        design = jsl.solve_triangular(
+            factor, jax.nn.one_hot(index, k, dtype=factor.dtype), lower=True
+        )
         return factor, design, jnp.linalg.cholesky(design.T @ design)
 
-    def whiten_data(self, y: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters) -> Array:
+    def whiten_data(
+        self, y: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+    ) -> Array:
         factor, design, root = self._collapse(points, index, k, parameters)
-        return jsl.solve_triangular(root, design.T @ jsl.solve_triangular(factor, y, lower=True), lower=True)
+        return jsl.solve_triangular(
+            root, design.T @ jsl.solve_triangular(factor, y, lower=True), lower=True
+        )
 
-    def whiten_mean(self, mean: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters) -> Array:
+    def whiten_mean(
+        self, mean: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+    ) -> Array:
         root = self._collapse(points, index, k, parameters)[2]
         return (root.T.astype(mean.dtype) @ mean.reshape(k, -1)).reshape(mean.shape)
 
-    def estimate(self, mean: Array, y: Array, points: Points, parameters: NoiseParameters) -> NoiseParameters:
-        """The size at its maximum; lengths one step nearer to theirs, as an estimate is made in each step of a fit."""
+    def estimate(
+        self, mean: Array, y: Array, points: Points, parameters: NoiseParameters
+    ) -> NoiseParameters:
+        """The size at its maximum; lengths one step nearer to theirs, as an estimate
+        is made in each step of a fit.
+        """
 
         def look(lengths: Array) -> tuple[Array, Array]:
             factor = self._factor(points, list(lengths))
             variance = jnp.mean(jsl.solve_triangular(factor, y - mean, lower=True) ** 2)
             size = variance if self._sd is None else jnp.asarray(self._sd**2)
-            return 0.5 * y.size * (jnp.log(size) + variance / size) + jnp.sum(jnp.log(jnp.diagonal(factor))), variance
+            return (
+                0.5 * y.size * (jnp.log(size) + variance / size)
+                + jnp.sum(jnp.log(jnp.diagonal(factor))),
+                variance,
+            )
 
         now = jnp.stack([jnp.asarray(v, y.dtype) for v in self._lengths(parameters)])
         tried = now[None]
         if self.length is None:
-            tried = now * jnp.asarray(_STEP ** np.array(list(product((-1, 0, 1), repeat=len(self.over))), float))
+            tried = now * jnp.asarray(
+                _STEP ** np.array(list(product((-1, 0, 1), repeat=len(self.over))), float)
+            )
             tried = jnp.clip(tried, *(jnp.asarray(v) for v in self._reach(points)))
         values, variances = jax.lax.map(look, tried)
         best = jnp.argmin(values)
@@ -155,12 +214,23 @@ class Correlated(AbstractNoise):
         return found
 
     def _reach(self, points: Points) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths from which errors of neighbours are as good as independent, to five times the range of the points."""
+        """Lengths from which errors of neighbours are as good as independent, to
+        five times the range of the points.
+        """
         values = [np.unique(points.coordinates()[c]) for c in self.over]
-        return np.array([0.1 * np.diff(v).min() for v in values]), np.array([5 * np.ptp(v) for v in values])
+        return np.array([0.1 * np.diff(v).min() for v in values]), np.array(
+            [5 * np.ptp(v) for v in values]
+        )
 
     def resize(self, parameters: NoiseParameters, factor: Array) -> NoiseParameters:
-        return {name: value * factor if name == "sd" else value for name, value in parameters.items()}
+        return {
+            name: value * factor if name == "sd" else value for name, value in parameters.items()
+        }
 
     def describe(self) -> dict[str, Any]:
-        return {"noise": "Correlated", "over": list(self.over), "sd": self._sd, "length": self.length}
+        return {
+            "noise": "Correlated",
+            "over": list(self.over),
+            "sd": self._sd,
+            "length": self.length,
+        }

@@ -18,8 +18,8 @@ class Gaussian(AbstractNoise):
     """Errors ``sd * h(at) * z`` with z standard normal.
 
     Arguments:
-        sd: known standard deviation, one number or one per observation (of the shape of the
-            observed values); None when it is unknown and to be inferred.
+        sd: known standard deviation, one number or one per observation (of the shape of
+            the observed values); None when it is unknown and to be inferred.
         h: known positive function of the point that scales the errors, such as
             ``lambda t: jnp.sqrt(t)``; constant by default.
 
@@ -33,15 +33,23 @@ class Gaussian(AbstractNoise):
     _sd: np.ndarray | None
     h: Callable[[Any], Any] | None
 
-    def __init__(self, sd: float | Sequence[float] | np.ndarray | None = None, h: Callable[[Any], Any] | None = None):
+    def __init__(
+        self,
+        sd: float | Sequence[float] | np.ndarray | None = None,
+        h: Callable[[Any], Any] | None = None,
+    ):
         self._sd = None if sd is None else np.asarray(sd, dtype=float)
         self.h = h
         if self._sd is not None and not (np.isfinite(self._sd).all() and (self._sd > 0).all()):
             raise ValueError(
-                f"Gaussian(sd={sd!r}): the standard deviation must be positive; leave the noise out for exact values, or give sd=None to infer it"
+                f"Gaussian(sd={sd!r}): the standard deviation must be positive; leave the noise out"
+                " for exact values, or give sd=None to infer it"
             )
         if h is not None and not callable(h):
-            raise TypeError(f"Gaussian(h={h!r}): h must be a function of the point, such as lambda t: jnp.sqrt(t)")
+            raise TypeError(
+                f"Gaussian(h={h!r}): h must be a function of the point, such as lambda t:"
+                " jnp.sqrt(t)"
+            )
 
     def __repr__(self) -> str:
         size = self._sd if self._sd is None or self._sd.ndim else float(self._sd)
@@ -55,15 +63,26 @@ class Gaussian(AbstractNoise):
     def check(self, shape: tuple[int, ...], label: str) -> None:
         n = math.prod(shape)
         if self._sd is not None and self._sd.ndim and self._sd.size != n:
-            raise ValueError(f"{label}: sd has {self._sd.size} values for {n} observations; give one for each, or a single number")
+            raise ValueError(
+                f"{label}: sd has {self._sd.size} values for {n} observations; give one for each,"
+                " or a single number"
+            )
         if self._sd is not None and self._sd.ndim > 1 and self._sd.shape != shape:
-            raise ValueError(f"{label}: sd has shape {self._sd.shape}, the values have {shape}; give them in the same shape")
+            raise ValueError(
+                f"{label}: sd has shape {self._sd.shape}, the values have {shape}; give them in the"
+                " same shape"
+            )
 
-    def unknowns(self, y: np.ndarray, points: Points, index: np.ndarray) -> dict[str, AbstractUnknown]:
+    def unknowns(
+        self, y: np.ndarray, points: Points, index: np.ndarray
+    ) -> dict[str, AbstractUnknown]:
         shape = np.asarray(self._shape(points))
         if not (np.isfinite(shape).all() and (shape > 0).all()):
             place = points.array[np.argmax(~(np.isfinite(shape) & (shape > 0)))]
-            raise ValueError(f"Gaussian(h=...): h must be positive wherever there are observations, which it is not at {', '.join(map(str, place))}")
+            raise ValueError(
+                "Gaussian(h=...): h must be positive wherever there are observations, which it is"
+                f" not at {', '.join(map(str, place))}"
+            )
         if self.known:
             return {}
         scaled = y / shape
@@ -80,11 +99,20 @@ class Gaussian(AbstractNoise):
         return jnp.broadcast_to(points.map(self.h), (len(points),))
 
     def _size(self, parameters: NoiseParameters) -> Any:
-        return parameters["sd"] if self._sd is None else self._sd.reshape(-1) if self._sd.ndim else float(self._sd)
+        return (
+            parameters["sd"]
+            if self._sd is None
+            else self._sd.reshape(-1)
+            if self._sd.ndim
+            else float(self._sd)
+        )
 
     def sd(self, points: Points, parameters: NoiseParameters) -> Float[Array, " n"]:
         if self._sd is not None and self._sd.ndim:
-            raise ValueError("the noise sd was given per observation, so it is not known elsewhere; give one sd, and h(at) to say how it varies")
+            raise ValueError(
+                "the noise sd was given per observation, so it is not known elsewhere; give one sd,"
+                " and h(at) to say how it varies"
+            )
         return self._own_sd(points, parameters)
 
     def _own_sd(self, points: Points, parameters: NoiseParameters) -> Float[Array, " n"]:
@@ -99,21 +127,31 @@ class Gaussian(AbstractNoise):
 
     def log_prob(self, mean: Array, y: Array, points: Points, parameters: NoiseParameters) -> Array:
         z = self.pull(mean, y, points, parameters)
-        return -jnp.sum(0.5 * z**2 + jnp.log(self._own_sd(points, parameters)) + 0.5 * jnp.log(2 * jnp.pi))
+        return -jnp.sum(
+            0.5 * z**2 + jnp.log(self._own_sd(points, parameters)) + 0.5 * jnp.log(2 * jnp.pi)
+        )
 
-    def _precision(self, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters) -> tuple[Array, Array]:
+    def _precision(
+        self, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+    ) -> tuple[Array, Array]:
         weight = 1.0 / self._own_sd(points, parameters) ** 2
         return weight, jnp.sqrt(jax.ops.segment_sum(weight, index, k))
 
-    def whiten_data(self, y: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters) -> Array:
+    def whiten_data(
+        self, y: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+    ) -> Array:
         weight, root = self._precision(points, index, k, parameters)
         return jax.ops.segment_sum(weight * y, index, k) / root
 
-    def whiten_mean(self, mean: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters) -> Array:
+    def whiten_mean(
+        self, mean: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+    ) -> Array:
         _, root = self._precision(points, index, k, parameters)
         return root.reshape((-1,) + (1,) * (mean.ndim - 1)).astype(mean.dtype) * mean
 
-    def estimate(self, mean: Array, y: Array, points: Points, parameters: NoiseParameters) -> NoiseParameters:
+    def estimate(
+        self, mean: Array, y: Array, points: Points, parameters: NoiseParameters
+    ) -> NoiseParameters:
         if self.known:
             return {}
         # A floor keeps the weights of an interpolating fit finite.

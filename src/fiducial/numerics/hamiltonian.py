@@ -1,4 +1,6 @@
-"""How a chain moves on a posterior: Hamiltonian Monte Carlo with the kernels of BlackJAX."""
+"""How a chain moves on a posterior: Hamiltonian Monte Carlo with the kernels of
+BlackJAX.
+"""
 
 from typing import Any, NamedTuple
 
@@ -14,7 +16,8 @@ class HamiltonianState(NamedTuple):
 
     Attributes:
         theta: the parameters.
-        chain: BlackJAX's state: the parameters in units of their priors, log-density and gradient.
+        chain: BlackJAX's state: the parameters in units of their priors, log-density
+            and gradient.
         weights: of exact groups.
         step_size: of the integrator.
         mass: diagonal of the inverse mass matrix.
@@ -63,9 +66,18 @@ class Mover(NamedTuple):
 
         density = self.density(data, state.weights)
         if self.sampler == "hmc":
-            chain, info = hmc.build_kernel()(key, state.chain, density, state.step_size, state.mass, self.leapfrog)
+            chain, info = hmc.build_kernel()(
+                key, state.chain, density, state.step_size, state.mass, self.leapfrog
+            )
         else:
-            chain, info = nuts.build_kernel()(key, state.chain, density, state.step_size, state.mass, self.doublings)
+            chain, info = nuts.build_kernel()(
+                key, state.chain, density, state.step_size, state.mass, self.doublings
+            )
         accepted = jnp.nan_to_num(info.acceptance_rate).astype(self.dtype)
         theta = self.posterior.theta(chain.position)
-        return state._replace(theta=theta, chain=chain, accepted=accepted, diverged=info.is_divergent.astype(self.dtype))
+        return state._replace(
+            theta=theta,
+            chain=chain,
+            accepted=accepted,
+            diverged=info.is_divergent.astype(self.dtype),
+        )

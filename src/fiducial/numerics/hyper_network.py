@@ -1,10 +1,10 @@
-"""The network of extended fiducial inference: from observations and their errors to the parameters of a model.
+"""The network of extended fiducial inference: from observations and their errors to the
+parameters of a model.
 
-Each observation with its error goes through an encoder to a *neck* of a few numbers, and from there
-linearly to all parameters. The answer is the mean over the observations. Because the last layer is
-linear, that mean, and how far single observations are from it, need only the neck: a table of
-observations times parameters is never made.
-"""
+Each observation with its error goes through an encoder to a *neck* of a few numbers,
+and from there linearly to all parameters. The answer is the mean over the observations.
+Because the last layer is linear, that mean, and how far single observations are from
+it, need only the neck: a table of observations times parameters is never made."""
 
 import itertools
 from typing import NamedTuple
@@ -30,8 +30,11 @@ class HyperNetwork(NamedTuple):
     shift: Float[Array, " p"]
 
 
-def start(theta: Float[Array, " p"], inputs: int, hidden: tuple[int, ...], neck: int, *, key: PRNGKeyArray) -> HyperNetwork:
-    """A network that sends every observation to ``theta``: a random encoder, nothing of which is passed on yet.
+def start(
+    theta: Float[Array, " p"], inputs: int, hidden: tuple[int, ...], neck: int, *, key: PRNGKeyArray
+) -> HyperNetwork:
+    """A network that sends every observation to ``theta``: a random encoder, nothing of
+    which is passed on yet.
 
     Training a random last layer towards one theta, as is usual, ends in the same place.
     """
@@ -43,7 +46,9 @@ def start(theta: Float[Array, " p"], inputs: int, hidden: tuple[int, ...], neck:
     return HyperNetwork(tuple(encoder), jnp.zeros((neck, theta.size), theta.dtype), theta)
 
 
-def encode(encoder: tuple[tuple[Array, Array], ...], rows: Float[Array, "n i"]) -> Float[Array, "n d"]:
+def encode(
+    encoder: tuple[tuple[Array, Array], ...], rows: Float[Array, "n i"]
+) -> Float[Array, "n d"]:
     """The neck for each observation: leaky rectifiers, and none at the neck itself."""
     for matrix, shift in encoder[:-1]:
         rows = jax.nn.leaky_relu(rows @ matrix + shift, _LEAK)
@@ -57,6 +62,8 @@ def answer(network: HyperNetwork, neck: Float[Array, "n d"]) -> Float[Array, " p
 
 
 def spread(neck: Float[Array, "n d"]) -> Float[Array, "d d"]:
-    """Sums of products of deviations from the mean; ``sum(spread * (out out^T))`` is how far answers of single observations scatter."""
+    """Sums of products of deviations from the mean; ``sum(spread * (out out^T))`` is
+    how far answers of single observations scatter.
+    """
     off = neck - jnp.mean(neck, axis=0)
     return off.T @ off

@@ -10,7 +10,8 @@ class Convergence(NamedTuple):
 
     Attributes:
         effective: effective number of draws of all chains together.
-        r_hat: split R-hat, near 1 when chains agree with each other and with themselves.
+        r_hat: split R-hat, near 1 when chains agree with each other and with
+            themselves.
     """
 
     effective: np.ndarray
@@ -18,14 +19,15 @@ class Convergence(NamedTuple):
 
 
 def convergence(draws: np.ndarray) -> Convergence:
-    """Effective sample size and split R-hat, as in Stan; NaN for fewer than four draws, and for draws that are not finite.
+    """Effective sample size and split R-hat, as in Stan; NaN for fewer than four draws,
+    and for draws that are not finite.
 
     Arguments:
         draws: (chain, draw, quantity).
 
     Reference:
-        Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Rank-normalization, folding, and
-        localization, Bayesian Analysis 16, without the ranks.
+        Vehtari, Gelman, Simpson, Carpenter, Bürkner (2021), Rank-normalization,
+        folding, and localization, Bayesian Analysis 16, without the ranks.
 
     Example:
         >>> draws = np.random.default_rng(0).standard_normal((4, 1000, 1))
@@ -51,6 +53,10 @@ def convergence(draws: np.ndarray) -> Convergence:
     positive = np.cumprod(pairs > 0, axis=0)
     time = -1 + 2 * np.sum(np.minimum.accumulate(pairs, axis=0) * positive, axis=0)
     effective = chains * n / np.maximum(time, 1 / np.log10(chains * n))
-    r_hat = np.sqrt(np.divide(safe, within, out=np.full_like(safe, np.inf), where=within > 0))  # chains that stand still, apart
+    r_hat = np.sqrt(
+        np.divide(safe, within, out=np.full_like(safe, np.inf), where=within > 0)
+    )  # chains that stand still, apart
     known = np.where(np.isfinite(split).all(axis=(0, 1)), 1.0, np.nan)
-    return Convergence(known * np.where(moving, effective, chains * n), known * np.where(moving, r_hat, 1.0))
+    return Convergence(
+        known * np.where(moving, effective, chains * n), known * np.where(moving, r_hat, 1.0)
+    )

@@ -1,11 +1,15 @@
-"""Weighted draws made into plain ones, so that every reader of a result can treat draws alike."""
+"""Weighted draws made into plain ones, so that every reader of a result can treat
+draws alike.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
 _EVEN = 0.999
-"""Effective share above which weights are taken for equal, and the draws are left as they are."""
+"""Effective share above which weights are taken for equal, and the draws are left as
+they are.
+"""
 
 
 class Resampled(NamedTuple):
@@ -23,7 +27,8 @@ class Resampled(NamedTuple):
 
 
 def resample(log_weight: np.ndarray) -> Resampled:
-    """Systematic resampling; draws with weight zero (``-inf``) are not kept, unless they are more than half of all.
+    """Systematic resampling; draws with weight zero (``-inf``) are not kept, unless
+    they are more than half of all.
 
     A sample of which most failed is left as it is, and worth nothing.
 

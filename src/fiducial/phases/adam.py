@@ -20,15 +20,18 @@ class AdamState(NamedTuple):
 
 
 class Adam(AbstractPhase):
-    """Minimise the sum over groups of mean squared residuals, each group in units of its scale.
+    """Minimise the sum over groups of mean squared residuals, each group in units of
+    its scale.
 
-    This brings a fresh network near a solution at any noise level. Groups are not weighted by
-    their noise, which would let precise data drown the equation; least squares does that after.
-    Noise sizes are not learnt here: they would shrink to follow an early misfit.
+    This brings a fresh network near a solution at any noise level. Groups are not
+    weighted by their noise, which would let precise data drown the equation; least
+    squares does that after. Noise sizes are not learnt here: they would shrink to
+    follow an early misfit.
 
     Arguments:
         steps: number of steps.
-        learning_rate: schedule over the phase; inputs and outputs are scaled, so one serves all problems.
+        learning_rate: schedule over the phase; inputs and outputs are scaled, so one
+            serves all problems.
         dtype: float32 is enough here.
     """
 
@@ -39,10 +42,14 @@ class Adam(AbstractPhase):
     activity: ClassVar[str] = "training the network"
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> AdamState:
-        theta = model.init(key, self.dtype) if previous is None else previous.theta.astype(self.dtype)
+        theta = (
+            model.init(key, self.dtype) if previous is None else previous.theta.astype(self.dtype)
+        )
         return AdamState(theta, optax.scale_by_adam().init(theta))
 
-    def step(self, model: Model, data: Data, state: AdamState, progress: Array, *, key: PRNGKeyArray) -> tuple[AdamState, Info]:
+    def step(
+        self, model: Model, data: Data, state: AdamState, progress: Array, *, key: PRNGKeyArray
+    ) -> tuple[AdamState, Info]:
         data = {name: y.astype(self.dtype) for name, y in data.items()}
 
         def loss(theta: Array) -> tuple[Array, Info]:

@@ -1,4 +1,6 @@
-"""What a phase is: one stretch of a run, that the driver steps through for all chains and data sets."""
+"""What a phase is: one stretch of a run, that the driver steps through for all
+chains and data sets.
+"""
 
 import abc
 from collections.abc import Callable
@@ -19,11 +21,15 @@ Info = dict[str, Array]
 
 
 Keep = Callable[[Model, Float[Array, " p"], Data], Any]
-"""What is kept of the parameters of a draw: a function of model, parameters and data."""
+"""What is kept of the parameters of a draw: a function of model, parameters and
+data.
+"""
 
 
 def keep_all(model: Model, theta: Float[Array, " p"], data: Data) -> dict[str, Any]:
-    """Keep the parameters themselves and the errors that they impute, which is what a result is made of."""
+    """Keep the parameters themselves and the errors that they impute, which is what
+    a result is made of.
+    """
     return {"theta": theta, "errors": model.errors(theta, data)}
 
 
@@ -48,15 +54,27 @@ class AbstractPhase(eqx.Module):
 
     name: eqx.AbstractClassVar[str]
     activity: ClassVar[str] = ""
-    """What the phase does in a word or two for the progress line, such as "fitting"; its name by default."""
+    """What the phase does in a word or two for the progress line, such as "fitting";
+    its name by default.
+    """
     steps: eqx.AbstractVar[int]
 
     @abc.abstractmethod
     def init(self, model: Model, data: Data, previous: State | None, *, key: PRNGKeyArray) -> State:
-        """The first state, from the last of the phase before (None for the first phase)."""
+        """The first state, from the last of the phase before (None for the first
+        phase).
+        """
 
     @abc.abstractmethod
-    def step(self, model: Model, data: Data, state: State, progress: Float[Array, ""], *, key: PRNGKeyArray) -> tuple[State, Info]:
+    def step(
+        self,
+        model: Model,
+        data: Data,
+        state: State,
+        progress: Float[Array, ""],
+        *,
+        key: PRNGKeyArray,
+    ) -> tuple[State, Info]:
         """One step; ``progress`` runs from 0 to 1 over the phase."""
 
     def done(self, state: State) -> Bool[Array, ""]:
@@ -65,10 +83,12 @@ class AbstractPhase(eqx.Module):
         return jnp.asarray(False)
 
     def enough(self, extra: dict[str, np.ndarray]) -> bool:
-        """Whether the draws so far are enough; asked now and then on the host, for all chains and data sets at once.
+        """Whether the draws so far are enough; asked now and then on the host, for all
+        chains and data sets at once.
 
         Arguments:
-            extra: the further numbers of all draws so far, with axes (data set, chain, draw) in front.
+            extra: the further numbers of all draws so far, with axes (data set, chain,
+                draw) in front.
         """
         del extra
         return False
@@ -86,7 +106,8 @@ class AbstractPhase(eqx.Module):
 
     @property
     def independent(self) -> bool:
-        """Whether a step reads only what the start left in the state, so that steps may be taken at the same time.
+        """Whether a step reads only what the start left in the state, so that steps may
+        be taken at the same time.
 
         Such a phase has neither ``done`` nor ``enough``.
         """
@@ -94,7 +115,9 @@ class AbstractPhase(eqx.Module):
 
     @property
     def effort(self) -> Effort:
-        """How thoroughly to compile the steps: less where they are few, and mostly linear algebra."""
+        """How thoroughly to compile the steps: less where they are few, and mostly
+        linear algebra.
+        """
         return Effort.RUNS_OFTEN
 
     def draw(self, state: State) -> Drawn | None:

@@ -20,7 +20,8 @@ class PassState(NamedTuple):
 
 
 class DropoutPasses(AbstractPhase):
-    """Each step is a network with fresh units left out, the same ones at all points, so that a draw is a whole solution.
+    """Each step is a network with fresh units left out, the same ones at all points, so
+    that a draw is a whole solution.
 
     Arguments:
         steps: number of passes.
@@ -40,7 +41,9 @@ class DropoutPasses(AbstractPhase):
         theta = model.estimate_noise(previous.theta.astype(jnp.float64), data)
         return PassState(theta, self.rates(previous.logits).astype(jnp.float64), theta)
 
-    def step(self, model: Model, data: Data, state: PassState, progress: Array, *, key: PRNGKeyArray) -> tuple[PassState, Info]:
+    def step(
+        self, model: Model, data: Data, state: PassState, progress: Array, *, key: PRNGKeyArray
+    ) -> tuple[PassState, Info]:
         units = kept_units(per_unit(model, state.rates), (), key)
         shown = model.scale_units(state.theta, units)
         return state._replace(shown=shown), {"left out": jnp.mean(units == 0)}

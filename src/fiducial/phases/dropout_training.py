@@ -35,20 +35,25 @@ class TrainingState(NamedTuple):
 
 
 class DropoutTraining(AbstractPhase):
-    """Minimise the mean squared residuals of all groups, every observation with units of its own left out.
+    """Minimise the mean squared residuals of all groups, every observation with units
+    of its own left out.
 
     Arguments:
         steps: number of steps.
         learning_rate: schedule over the phase.
-        rate: share of hidden units that are left out; None to learn one for each layer (concrete dropout), 0 for none.
+        rate: share of hidden units that are left out; None to learn one for each layer
+            (concrete dropout), 0 for none.
         length_scale: of the prior of the weights, for a learnt rate.
-        plain: train a network that takes inputs and gives outputs in the user's units, as published code does.
+        plain: train a network that takes inputs and gives outputs in the user's units,
+            as published code does.
         trajectory: record draws along the way.
-        spare_first: leave out nothing of the first of several hidden layers, as published code does.
+        spare_first: leave out nothing of the first of several hidden layers, as
+            published code does.
         dtype: float32 is enough here.
 
     Reference:
-        Gal, Ghahramani (2016), Dropout as a Bayesian approximation, ICML; Gal, Hron, Kendall (2017), Concrete dropout, NeurIPS.
+        Gal, Ghahramani (2016), Dropout as a Bayesian approximation, ICML; Gal, Hron,
+        Kendall (2017), Concrete dropout, NeurIPS.
     """
 
     steps: int
@@ -80,7 +85,9 @@ class DropoutTraining(AbstractPhase):
             return jnp.where(spared, 0.0, jnp.full(logits.shape, self.rate, self.dtype))
         return jnp.clip(jax.nn.sigmoid(logits), _SMALLEST_RATE, 0.5)
 
-    def step(self, model: Model, data: Data, state: TrainingState, progress: Array, *, key: PRNGKeyArray) -> tuple[TrainingState, Info]:
+    def step(
+        self, model: Model, data: Data, state: TrainingState, progress: Array, *, key: PRNGKeyArray
+    ) -> tuple[TrainingState, Info]:
         data = {name: y.astype(self.dtype) for name, y in data.items()}
         unit = jnp.asarray(model.unscaled if self.plain else 1.0, self.dtype)
         noisy = [g for g in model.groups if not g.exact]
@@ -90,7 +97,12 @@ class DropoutTraining(AbstractPhase):
             if self.rate == 0:
                 return model.mean(theta, group)[group.index]
             choose = softly_kept_units if self.rate is None else kept_units
-            return model.mean(theta, group, group.points, choose(per_unit(model, rates), (len(group.points),), key))
+            return model.mean(
+                theta,
+                group,
+                group.points,
+                choose(per_unit(model, rates), (len(group.points),), key),
+            )
 
         def loss(parameters: tuple[Array, Array]) -> tuple[Array, Info]:
             theta, logits = parameters
@@ -100,21 +112,29 @@ class DropoutTraining(AbstractPhase):
                 terms[g.name] = jnp.mean((residual / size[g.name]) ** 2)
             total = jnp.sum(jnp.stack(list(terms.values())))
             if self.rate is None:
-                # in units of the loss, of which the noisy data have so many squared standard errors
+                # in units of the loss, of which the noisy data have so many squared
+                # standard errors
                 scale = max(model.scales[g.name] / size[g.name] for g in noisy) ** 2
                 worth = model.precision(theta) ** 2 * sum(len(g.sites) for g in noisy) / scale
-                total += (2 / worth * divergence(model, theta * unit, rates, self.length_scale)).astype(self.dtype)
+                total += (
+                    2 / worth * divergence(model, theta * unit, rates, self.length_scale)
+                ).astype(self.dtype)
             return total, {**terms, "loss": total}
 
         now = (state.theta, state.logits)
         gradient, info = jax.grad(loss, has_aux=True)(now)
-        # Adam's steps are of one size for all parameters, those of the user's units where the network is to be plain
-        update, optimiser = optax.scale_by_adam().update((gradient[0] / unit, gradient[1]), state.optimiser)
+        # Adam's steps are of one size for all parameters, those of the user's units
+        # where the network is to be plain
+        update, optimiser = optax.scale_by_adam().update(
+            (gradient[0] / unit, gradient[1]), state.optimiser
+        )
         rate = jnp.asarray(self.learning_rate(progress), self.dtype)
         theta, logits = state.theta - rate * update[0] / unit, state.logits - rate * update[1]
         shown = theta
         if self.trajectory and self.rate != 0:
-            units = kept_units(per_unit(model, self.rates(logits)), (), jax.random.fold_in(key, len(model.groups)))
+            units = kept_units(
+                per_unit(model, self.rates(logits)), (), jax.random.fold_in(key, len(model.groups))
+            )
             shown = model.scale_units(theta, units)
         for i in range(len(logits) if self.rate is None else 0):
             info[f"rate {i}"] = self.rates(logits)[i]

@@ -1,4 +1,6 @@
-"""Extended fiducial inference: the errors wander, and the hyper-network learns which parameters go with them."""
+"""Extended fiducial inference: the errors wander, and the hyper-network learns which
+parameters go with them.
+"""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
@@ -51,14 +53,15 @@ class ChainState(NamedTuple):
 class FiducialChain(AbstractPhase):
     """Algorithm 1 of the paper: each step is ``thin`` iterations and gives one draw.
 
-    An iteration evaluates energy and gradient once, lets the kernel move the errors, and lets the
-    update move the weights of the hyper-network.
+    An iteration evaluates energy and gradient once, lets the kernel move the errors,
+    and lets the update move the weights of the hyper-network.
 
     Arguments:
         steps: number of draws, those of the warm-up included.
         thin: iterations between two draws.
         warm_up: draws at the start that do not count.
-        effective: the other draws of all chains together are enough when worth so many independent ones; None for all steps.
+        effective: the other draws of all chains together are enough when worth so many
+            independent ones; None for all steps.
         kernel: moves the errors.
         update: moves the weights.
         terms: weights of the energy's terms at a progress from 0 to 1.
@@ -66,9 +69,11 @@ class FiducialChain(AbstractPhase):
         hidden: widths of the encoder's hidden layers.
         neck: width of the neck.
         neck_sd: standard deviation of noise that is added to the neck.
-        last_layers: only so many layers of the model's network are the hyper-network's answer; None for all.
-        plain: start from a fresh network of the model instead of the pilot fit, and let the hyper-network give parameters for
-            inputs and outputs in the user's units, as the paper has them.
+        last_layers: only so many layers of the model's network are the hyper-network's
+            answer; None for all.
+        plain: start from a fresh network of the model instead of the pilot fit, and let
+            the hyper-network give parameters for inputs and outputs in the user's
+            units, as the paper has them.
         dtype: of the iterations.
     """
 
@@ -103,17 +108,28 @@ class FiducialChain(AbstractPhase):
         if self.plain:  # layers that are held stay as the pilot fit has them
             theta = jnp.where(model.moves > 0, model.init(keys[0]) / model.unscaled, theta)
         fit, follows, theta = jax.tree.map(lambda v: v.astype(self.dtype), (pilot, follows, theta))
-        # read in every iteration, which takes longer than to multiply with it; what one correction leaves the next one finds
+        # read in every iteration, which takes longer than to multiply with it; what one
+        # correction leaves the next one finds
         follows = follows._replace(restore=follows.restore.astype(jnp.float32))
         # from the pilot fit's own errors, where nothing pulls, or from any at all
         own = jnp.concatenate([fit.errors[g.name] for g in model.groups if not g.exact])
         z = jax.random.normal(keys[1], (count,), self.dtype) if self.plain else own
-        network = start(theta * self._units(model), self._rows(model, data, z).shape[1], self.hidden, self.neck, key=keys[2])
+        network = start(
+            theta * self._units(model),
+            self._rows(model, data, z).shape[1],
+            self.hidden,
+            self.neck,
+            key=keys[2],
+        )
         extra = self._extra(model, fit, theta, theta, z)
         return ChainState(
             theta,
             # what only draws around the fit need is left behind
-            fit._replace(along=fit.along[:, :0], restore=fit.restore[:, :0], side_effect=fit.side_effect[:, :0]),
+            fit._replace(
+                along=fit.along[:, :0],
+                restore=fit.restore[:, :0],
+                side_effect=fit.side_effect[:, :0],
+            ),
             follows,
             network,
             self.update.init(network),
@@ -124,7 +140,9 @@ class FiducialChain(AbstractPhase):
             Drawn(theta[None], extra),
         )
 
-    def step(self, model: Model, data: Data, state: ChainState, progress: Array, *, key: PRNGKeyArray) -> tuple[ChainState, Info]:
+    def step(
+        self, model: Model, data: Data, state: ChainState, progress: Array, *, key: PRNGKeyArray
+    ) -> tuple[ChainState, Info]:
         model = model.thinned(MOST_POINTS).with_free_layers(self.last_layers)
         data = {name: y.astype(self.dtype) for name, y in data.items()}
         zero, units = jnp.asarray(0.0, self.dtype), self._units(model)
@@ -132,42 +150,86 @@ class FiducialChain(AbstractPhase):
         at = turn(model, state.fit.theta, state.theta, state.tracker)
 
         def ahead(now: Array) -> Any:
-            followed = self.terms(model, state.fit, now), self.size(model, state.fit, now), self.update.plan(now)
+            followed = (
+                self.terms(model, state.fit, now),
+                self.size(model, state.fit, now),
+                self.update.plan(now),
+            )
             return jax.tree.map(lambda v: jnp.asarray(v, self.dtype), followed)
 
-        # all schedules and random numbers at once: one by one they would be programs of their own in every iteration
+        # all schedules and random numbers at once: one by one they would be programs of
+        # their own in every iteration
         planned = jax.vmap(ahead)(progress + jnp.arange(self.thin) / (self.thin * self.steps))
-        noises = jax.random.normal(jax.random.fold_in(key, self.thin), (self.thin, state.z.size), self.dtype)
+        noises = jax.random.normal(
+            jax.random.fold_in(key, self.thin), (self.thin, state.z.size), self.dtype
+        )
 
         def iterate(i: Array, carry: Any) -> Any:
             network, memory, z, momentum, neck, at, sums = carry
             own = jax.random.fold_in(key, i)
             (terms, size, plan), noise = jax.tree.map(lambda v: v[i], (planned, noises))
             energy = Energy(model, state.fit, terms)
-            necks, pull = jax.vjp(lambda encoder, z: self._neck(encoder, self._rows(model, data, z), own), network.encoder, z)
+            necks, pull = jax.vjp(
+                lambda encoder, z: self._neck(encoder, self._rows(model, data, z), own),
+                network.encoder,
+                z,
+            )
             theta = answer(network, necks) / units
             slopes = self.update.slopes(energy, theta, z, data, key=jax.random.fold_in(own, 3))
-            slopes = slopes._replace(theta=slopes.theta / units, for_weights=slopes.for_weights / units)
+            slopes = slopes._replace(
+                theta=slopes.theta / units, for_weights=slopes.for_weights / units
+            )
             force = -slopes.z - z
             if not self.update.keeps_up:
-                force -= pull(network.out @ slopes.theta / len(necks) + scatter_slope(network, necks, terms.together))[1]
+                force -= pull(
+                    network.out @ slopes.theta / len(necks)
+                    + scatter_slope(network, necks, terms.together)
+                )[1]
             moved, momentum = self.kernel.step(z, momentum, force, size, noise)
-            view = Now(theta, slopes, necks, lambda c: pull(c)[0], self._rows(model, data, moved), moved, plan)
+            view = Now(
+                theta,
+                slopes,
+                necks,
+                lambda c: pull(c)[0],
+                self._rows(model, data, moved),
+                moved,
+                plan,
+            )
             if self.update.keeps_up:
                 at = renew(energy, at, theta, slopes.seen.slip)
             network, memory, lag = self.update.step(network, memory, energy, at, data, view)
-            sums = jax.tree.map(jnp.add, sums, (slopes.seen.data_energy, slopes.seen.exact_energy, lag))
+            sums = jax.tree.map(
+                jnp.add, sums, (slopes.seen.data_energy, slopes.seen.exact_energy, lag)
+            )
             return network, memory, moved, momentum, neck + necks.T @ necks / len(necks), at, sums
 
-        begin = state.network, state.memory, state.z, state.momentum, jnp.zeros_like(state.neck), at, (zero, zero, zero)
-        network, memory, z, momentum, neck, at, sums = jax.lax.fori_loop(0, self.thin, iterate, begin)
+        begin = (
+            state.network,
+            state.memory,
+            state.z,
+            state.momentum,
+            jnp.zeros_like(state.neck),
+            at,
+            (zero, zero, zero),
+        )
+        network, memory, z, momentum, neck, at, sums = jax.lax.fori_loop(
+            0, self.thin, iterate, begin
+        )
         rows = self._rows(model, data, z)
         theta, frozen = respond(network, rows) / units, respond(state.network, rows) / units
         drawn = Drawn(theta[None], self._extra(model, state.fit, theta, frozen, z))
         weight = 1 / (state.age + 1.0).astype(self.dtype)
         mean = (1 - weight) * state.neck + weight * neck / self.thin
         after = state._replace(
-            theta=theta, tracker=at, network=network, memory=memory, z=z, momentum=momentum, neck=mean, age=state.age + 1, drawn=drawn
+            theta=theta,
+            tracker=at,
+            network=network,
+            memory=memory,
+            z=z,
+            momentum=momentum,
+            neck=mean,
+            age=state.age + 1,
+            drawn=drawn,
         )
         data_energy, exact_energy, lag = (s / self.thin for s in sums)
         end = progress + 1 / self.steps
@@ -175,8 +237,17 @@ class FiducialChain(AbstractPhase):
         if not self.update.keeps_up:
             energy = Energy(model, state.fit, terms)
             lag = lag_of(energy, at, energy.of_data(theta, z, data)[1])
-        info = {"data energy": data_energy, "exact energy": exact_energy, "lag": lag / jnp.maximum(1.0, jnp.sum(state.fit.share))}
-        return after, {**info, "stiffness": terms.typical, "step size": jnp.mean(size), "sensitivity": state.fit.sensitivity}
+        info = {
+            "data energy": data_energy,
+            "exact energy": exact_energy,
+            "lag": lag / jnp.maximum(1.0, jnp.sum(state.fit.share)),
+        }
+        return after, {
+            **info,
+            "stiffness": terms.typical,
+            "step size": jnp.mean(size),
+            "sensitivity": state.fit.sensitivity,
+        }
 
     def enough(self, extra: dict[str, np.ndarray]) -> bool:
         draws = extra["probe"][:, :, self.warm_up :]
@@ -193,23 +264,42 @@ class FiducialChain(AbstractPhase):
     def _neck(self, encoder: Any, rows: Array, key: PRNGKeyArray) -> Array:
         neck = encode(encoder, rows)
         if self.neck_sd:
-            neck = neck + self.neck_sd * jax.random.normal(jax.random.fold_in(key, 2), neck.shape, neck.dtype)
+            neck = neck + self.neck_sd * jax.random.normal(
+                jax.random.fold_in(key, 2), neck.shape, neck.dtype
+            )
         return neck
 
     def _rows(self, model: Model, data: Data, z: Float[Array, " n"]) -> Float[Array, "n i"]:
-        """What the encoder is given: the point, the value and the error of each observation, all of unit size."""
+        """What the encoder is given: the point, the value and the error of each
+        observation, all of unit size.
+        """
         box, noisy = model.problem.domain, [g for g in model.groups if not g.exact]
         middle, reach = (box.upper + box.lower) / 2, (box.upper - box.lower) / 2
         places = np.concatenate([(g.points.array - middle) / reach for g in noisy])
-        values = [(data[g.name] - jnp.mean(data[g.name])) / (jnp.std(data[g.name]) + jnp.finfo(self.dtype).tiny) for g in noisy]
+        values = [
+            (data[g.name] - jnp.mean(data[g.name]))
+            / (jnp.std(data[g.name]) + jnp.finfo(self.dtype).tiny)
+            for g in noisy
+        ]
         which = np.concatenate([np.full(g.y.size, i) for i, g in enumerate(noisy)])
         errors = jnp.where(which[:, None] == np.arange(len(noisy)), z[:, None], 0.0)
-        return jnp.concatenate([jnp.asarray(places), jnp.concatenate(values)[:, None], errors], axis=1).astype(self.dtype)
+        return jnp.concatenate(
+            [jnp.asarray(places), jnp.concatenate(values)[:, None], errors], axis=1
+        ).astype(self.dtype)
 
-    def _extra(self, model: Model, fit: Linearisation, theta: Array, frozen: Array, z: Array) -> dict[str, Array]:
-        """What draws are judged by: quantities of the answer, of the answer with the weights of the draw before, and the errors."""
+    def _extra(
+        self, model: Model, fit: Linearisation, theta: Array, frozen: Array, z: Array
+    ) -> dict[str, Array]:
+        """What draws are judged by: quantities of the answer, of the answer with the
+        weights of the draw before, and the errors.
+        """
         errors = model.by_group(z)
         place = model.noise_place
         seen = [jnp.concatenate([probe(model, t), t[place]]) for t in (theta, frozen)]
-        found = {"probe": seen[0], "frozen": seen[1], "informed": fit.basis.T @ collapse(model, fit.theta, errors), "z": z}
+        found = {
+            "probe": seen[0],
+            "frozen": seen[1],
+            "informed": fit.basis.T @ collapse(model, fit.theta, errors),
+            "z": z,
+        }
         return {name: jnp.asarray(v, self.dtype)[None] for name, v in found.items()}

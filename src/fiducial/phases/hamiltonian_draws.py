@@ -13,7 +13,9 @@ from .base import AbstractPhase, Drawn, Info
 
 
 class DrawState(NamedTuple):
-    """The chain, its parameters, what it is compared by, and the best parameters so far with their log-density."""
+    """The chain, its parameters, what it is compared by, and the best parameters so
+    far with their log-density.
+    """
 
     chain: HamiltonianState
     theta: Float[Array, " p"]
@@ -42,16 +44,36 @@ class HamiltonianDraws(AbstractPhase):
         return self.thin
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> DrawState:
-        return DrawState(previous, previous.theta, probe(model, previous.theta), previous.theta, previous.chain.logdensity)
+        return DrawState(
+            previous,
+            previous.theta,
+            probe(model, previous.theta),
+            previous.theta,
+            previous.chain.logdensity,
+        )
 
-    def step(self, model: Model, data: Data, state: DrawState, progress: Array, *, key: PRNGKeyArray) -> tuple[DrawState, Info]:
+    def step(
+        self, model: Model, data: Data, state: DrawState, progress: Array, *, key: PRNGKeyArray
+    ) -> tuple[DrawState, Info]:
         chain = self.mover.move(state.chain, data, key)
         step = jnp.round(progress * self.steps).astype(int)
-        shown = jax.lax.cond((step + 1) % self.thin == 0, lambda: probe(model, chain.theta), lambda: state.probe)
+        shown = jax.lax.cond(
+            (step + 1) % self.thin == 0, lambda: probe(model, chain.theta), lambda: state.probe
+        )
         better = chain.chain.logdensity > state.density
-        best, density = (jnp.where(better, new, old) for new, old in ((chain.theta, state.best), (chain.chain.logdensity, state.density)))
-        return DrawState(chain, chain.theta, shown, best, density), {"acceptance": chain.accepted, "divergent": chain.diverged}
+        best, density = (
+            jnp.where(better, new, old)
+            for new, old in ((chain.theta, state.best), (chain.chain.logdensity, state.density))
+        )
+        return DrawState(chain, chain.theta, shown, best, density), {
+            "acceptance": chain.accepted,
+            "divergent": chain.diverged,
+        }
 
     def draw(self, state: DrawState) -> Drawn:
-        noisy = {"probe": state.probe, "accepted": state.chain.accepted, "divergent": state.chain.diverged}
+        noisy = {
+            "probe": state.probe,
+            "accepted": state.chain.accepted,
+            "divergent": state.chain.diverged,
+        }
         return Drawn(state.theta[None], {name: v[None] for name, v in noisy.items()})

@@ -38,10 +38,12 @@ class LaplaceState(NamedTuple):
 
 
 class LaplaceDraws(AbstractPhase):
-    """The precision is that of Gauss and Newton: prior plus squared Jacobian; the noise sizes have their own curvature.
+    """The precision is that of Gauss and Newton: prior plus squared Jacobian; the noise
+    sizes have their own curvature.
 
-    A draw is a sample of the prior that is moved by what errors of the rows ask for, so that only as many equations are solved as
-    there are rows or parameters, whichever are fewer.
+    A draw is a sample of the prior that is moved by what errors of the rows ask for, so
+    that only as many equations are solved as there are rows or parameters, whichever
+    are fewer.
 
     Arguments:
         steps: number of blocks of draws.
@@ -71,10 +73,14 @@ class LaplaceDraws(AbstractPhase):
         gain = design.T @ inverse if m <= p else inverse @ design.T
         drawn = jnp.zeros((BLOCK, p), theta.dtype)
         own, sizes = self._sizes(model, data, theta)
-        return LaplaceState(theta.at[model.noise_place].set(own), design, gain, previous.weights, sizes, drawn)
+        return LaplaceState(
+            theta.at[model.noise_place].set(own), design, gain, previous.weights, sizes, drawn
+        )
 
     def _sizes(self, model: Model, data: Data, theta: Array) -> tuple[Array, Array]:
-        """The best noise parameters given the means, by Newton's steps, and a square root of their covariance."""
+        """The best noise parameters given the means, by Newton's steps, and a square
+        root of their covariance.
+        """
         place, post = model.noise_place, self.posterior
         count = place.stop - place.start
         if count == 0:
@@ -83,16 +89,28 @@ class LaplaceDraws(AbstractPhase):
 
         def cost(own: Array) -> Array:
             noise = model.noise(theta.at[place].set(own))
-            fits = [g.noise.log_prob(means[g.name], data[g.name], g.points, noise[g.name]) for g in model.groups if g.noise is not None]
-            return -ravel(fits).sum() + 0.5 * jnp.sum(((own - post.mean[place]) / post.sd[place]) ** 2)
+            fits = [
+                g.noise.log_prob(means[g.name], data[g.name], g.points, noise[g.name])
+                for g in model.groups
+                if g.noise is not None
+            ]
+            return -ravel(fits).sum() + 0.5 * jnp.sum(
+                ((own - post.mean[place]) / post.sd[place]) ** 2
+            )
 
         def newton(_: Any, own: Array) -> Array:
-            return own - jnp.clip(jnp.linalg.solve(jax.hessian(cost)(own), jax.grad(cost)(own)), -1.0, 1.0)
+            return own - jnp.clip(
+                jnp.linalg.solve(jax.hessian(cost)(own), jax.grad(cost)(own)), -1.0, 1.0
+            )
 
         own = jax.lax.fori_loop(0, _NEWTON_STEPS, newton, theta[place])
-        return own, jsl.solve_triangular(jnp.linalg.cholesky(jax.hessian(cost)(own)), jnp.eye(count), lower=True).T
+        return own, jsl.solve_triangular(
+            jnp.linalg.cholesky(jax.hessian(cost)(own)), jnp.eye(count), lower=True
+        ).T
 
-    def step(self, model: Model, data: Data, state: LaplaceState, progress: Array, *, key: PRNGKeyArray) -> tuple[LaplaceState, Info]:
+    def step(
+        self, model: Model, data: Data, state: LaplaceState, progress: Array, *, key: PRNGKeyArray
+    ) -> tuple[LaplaceState, Info]:
         m, p = state.design.shape
         keys = jax.random.split(key, 3)
         prior = jax.random.normal(keys[0], (BLOCK, p), state.theta.dtype)
@@ -100,7 +118,10 @@ class LaplaceDraws(AbstractPhase):
         q = prior + (errors - prior @ state.design.T) @ state.gain.T
         move = q * jnp.asarray(self.posterior.sd)
         place = model.noise_place
-        own = jax.random.normal(keys[2], (BLOCK, place.stop - place.start), state.theta.dtype) @ state.sizes.T
+        own = (
+            jax.random.normal(keys[2], (BLOCK, place.stop - place.start), state.theta.dtype)
+            @ state.sizes.T
+        )
         return state._replace(drawn=state.theta + move.at[:, place].set(own)), {}
 
     def draw(self, state: LaplaceState) -> Drawn:

@@ -8,7 +8,13 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..device import Effort
 from ..model.model import Data, Model
-from ..numerics.least_squares import adapt_damping, curvature, ridge_step, stack_linearisation, stack_rows
+from ..numerics.least_squares import (
+    adapt_damping,
+    curvature,
+    ridge_step,
+    stack_linearisation,
+    stack_rows,
+)
 from .base import AbstractPhase, Info
 
 _LARGEST_DAMPING = 1e6
@@ -18,11 +24,17 @@ _QUIET = 3
 _PATIENCE = 200
 """A start is given at least so many steps."""
 _MOST_TIGHT = 100.0
-"""Where data and physics pull at each other, the weight may grow so much beyond its usual end."""
+"""Where data and physics pull at each other, the weight may grow so much beyond its
+usual end.
+"""
 _DWELL = 15
-"""Where points of the equation move, a fit is never quite still: after so many steps at one weight it is tried at the next."""
+"""Where points of the equation move, a fit is never quite still: after so many steps
+at one weight it is tried at the next.
+"""
 _MOST_COST = 0.5
-"""Where points move, the exact rows may add so much to the sum of squares, in squared standard errors, unless there is no end to it:"""
+"""Where points move, the exact rows may add so much to the sum of squares, in
+squared standard errors, unless there is no end to it:
+"""
 _ENDLESS = 10 * _DWELL
 """after so many steps at the last weight they may add more."""
 _FIRST_WEIGHT = 0.1
@@ -62,38 +74,45 @@ class LMState(NamedTuple):
 
 
 class LevenbergMarquardt(AbstractPhase):
-    """Damped Gauss-Newton on all residual rows in float64, with continuation in the physics weight.
+    """Damped Gauss-Newton on all residual rows in float64, with continuation in the
+    physics weight.
 
-    Exact groups enter as rows divided by their own scale and multiplied by a weight. It starts at a
-    tenth of the *precision* of the data (their size in standard errors), so that the data lead: a start
-    with more weight sticks in false solutions of inverse problems. It grows tenfold whenever the fit has
-    settled, the data are met, or the physics costs next to nothing, to ``tightness`` times the precision,
-    and further where data and physics still pull at each other. The phase is done when the data misfit
-    has settled and the weighted physics rows cost less than ``slack``.
+    Exact groups enter as rows divided by their own scale and multiplied by a weight. It
+    starts at a tenth of the *precision* of the data (their size in standard errors), so
+    that the data lead: a start with more weight sticks in false solutions of inverse
+    problems. It grows tenfold whenever the fit has settled, the data are met, or the
+    physics costs next to nothing, to ``tightness`` times the precision, and further
+    where data and physics still pull at each other. The phase is done when the data
+    misfit has settled and the weighted physics rows cost less than ``slack``.
 
-    Steps follow the curvature of the model (geodesic acceleration), which on networks saves two
-    steps in three and reaches residuals a hundred times smaller.
+    Steps follow the curvature of the model (geodesic acceleration), which on networks
+    saves two steps in three and reaches residuals a hundred times smaller.
 
-    In a plane or a space a network can meet the equation at its points and bend between them, as the data want it to. There the
-    points move in every step (see ``Model.with_moved_points``). Such a fit is never quite still: it goes on to the next weight after a
-    number of steps, and is done when the misfit has settled to a hundredth at the last and the physics costs next to nothing.
+    In a plane or a space a network can meet the equation at its points and bend between
+    them, as the data want it to. There the points move in every step (see
+    ``Model.with_moved_points``). Such a fit is never quite still: it goes on to the
+    next weight after a number of steps, and is done when the misfit has settled to a
+    hundredth at the last and the physics costs next to nothing.
 
-    Where a whole function is free (see ``Model.stretch``) a ridge of one pulls weights towards their start.
+    Where a whole function is free (see ``Model.stretch``) a ridge of one pulls weights
+    towards their start.
 
-    A start that gets stuck, takes longer than its share of the steps without having met the data, or settles where the data are
-    too far from the solution for errors of known size is given up for another random one; if
-    all fail, the best is kept.
+    A start that gets stuck, takes longer than its share of the steps without having met
+    the data, or settles where the data are too far from the solution for errors of
+    known size is given up for another random one; if all fail, the best is kept.
 
     Arguments:
         steps: largest number of steps, of all starts together.
         starts: largest number of starts.
         tightness: how firmly exact groups hold at the end.
-        slack: what the exact rows may add to the sum of squares, in squared standard errors.
-        tolerance: change of the data misfit, relative and in squared standard errors, that counts as settled.
+        slack: what the exact rows may add to the sum of squares, in squared standard
+            errors.
+        tolerance: change of the data misfit, relative and in squared standard errors,
+            that counts as settled.
 
     Reference:
-        Transtrum, Sethna (2012), Improvements to the Levenberg-Marquardt algorithm for nonlinear
-        least-squares minimization, arXiv:1201.5885.
+        Transtrum, Sethna (2012), Improvements to the Levenberg-Marquardt algorithm for
+        nonlinear least-squares minimization, arXiv:1201.5885.
     """
 
     steps: int
@@ -120,14 +139,31 @@ class LevenbergMarquardt(AbstractPhase):
         theta = (model.init(key) if previous is None else previous.theta).astype(jnp.float64)
         return self._begin(model, theta, jnp.asarray(0), theta, jnp.asarray(jnp.inf))
 
-    def _begin(self, model: Model, theta: Array, start: Array, best: Array, best_cost: Array) -> LMState:
+    def _begin(
+        self, model: Model, theta: Array, start: Array, best: Array, best_cost: Array
+    ) -> LMState:
         far = jnp.asarray(jnp.finfo(theta.dtype).max)
         zero = jnp.asarray(0)
         weight = _FIRST_WEIGHT * model.precision(theta)
         # the cost of no start at all is left finite: a state must be
-        return LMState(theta, theta, jnp.asarray(1.0), jnp.asarray(2.0), weight, far, zero, zero, zero, start, best, jnp.minimum(best_cost, far))
+        return LMState(
+            theta,
+            theta,
+            jnp.asarray(1.0),
+            jnp.asarray(2.0),
+            weight,
+            far,
+            zero,
+            zero,
+            zero,
+            start,
+            best,
+            jnp.minimum(best_cost, far),
+        )
 
-    def step(self, model: Model, data: Data, state: LMState, progress: Array, *, key: PRNGKeyArray) -> tuple[LMState, Info]:
+    def step(
+        self, model: Model, data: Data, state: LMState, progress: Array, *, key: PRNGKeyArray
+    ) -> tuple[LMState, Info]:
         model = model.with_moved_points(jax.random.fold_in(key, 2))
         residual, jacobian = stack_linearisation(model, state.theta, data, state.weight)
         before = jnp.sum(residual**2)
@@ -141,7 +177,15 @@ class LevenbergMarquardt(AbstractPhase):
         def bend(move: Array) -> Array:
             return curvature(lambda t: stack_rows(model, t, data, state.weight), state.theta, move)
 
-        _, trial, predicted = ridge_step(residual, jacobian, state.theta, damping=state.damping, ridge=ridge, gone=gone, bend=bend)
+        _, trial, predicted = ridge_step(
+            residual,
+            jacobian,
+            state.theta,
+            damping=state.damping,
+            ridge=ridge,
+            gone=gone,
+            bend=bend,
+        )
         before += jnp.sum(ridge * gone**2)
         rows = model.residuals(trial, data)
         misfit = _sum_of_squares([rows[g.name] for g in model.groups if not g.exact])
@@ -151,30 +195,41 @@ class LevenbergMarquardt(AbstractPhase):
         theta = jnp.where(better, trial, state.theta)
 
         gain = (before - after) / predicted
-        damping, growth = adapt_damping(state.damping, state.growth, better, gain, _SMALLEST_DAMPING, _LARGEST_DAMPING)
+        damping, growth = adapt_damping(
+            state.damping, state.growth, better, gain, _SMALLEST_DAMPING, _LARGEST_DAMPING
+        )
         stuck = damping >= _LARGEST_DAMPING
 
         still = (before - after < self.tolerance * (1 + after)) & better
         cheap = (state.weight**2 * physics < 0.1) & better
-        # Unknown noise sizes follow only once the physics holds: before, a network that interpolates the
-        # data would drive them to zero and lock itself in. Where a function is free it always could.
+        # Unknown noise sizes follow only once the physics holds: before, a network that
+        # interpolates the data would drive them to zero and lock itself in. Where a
+        # function is free it always could.
         if not model.loose:
-            holds = (still | cheap | (better & model.points_may_move)) & (state.weight >= 0.3 * self.tightness * model.precision(theta))
+            holds = (still | cheap | (better & model.points_may_move)) & (
+                state.weight >= 0.3 * self.tightness * model.precision(theta)
+            )
             theta = jnp.where(holds, model.estimate_noise(theta, data), theta)
         last = self.tightness * model.precision(theta)
         paid = state.weight**2 * physics < self.slack
         flat = (before - after < 0.01 * self.tolerance * (1 + after)) & better
-        # data that are met to within their errors need no closer look before the physics holds
-        # (a pilot value of an unknown size may be three times too small)
+        # data that are met to within their errors need no closer look before the
+        # physics holds (a pilot value of an unknown size may be three times too small)
         rough = any(model.size_unknown(g) for g in model.groups)
         met = better & (misfit < (10 if rough else 1) * max(1, noisy_rows))
         waited = (state.dwell >= _DWELL) & better & model.points_may_move
-        early = (still | cheap | stuck | waited | (met & (state.weight < model.precision(theta)))) & (state.weight < last)
+        early = (
+            still | cheap | stuck | waited | (met & (state.weight < model.precision(theta)))
+        ) & (state.weight < last)
         pulled = ((still & ~cheap) | (flat & ~paid)) & (not model.points_may_move)
         late = pulled & (state.weight >= last) & (state.weight < _MOST_TIGHT * last)
         late |= waited & cheap & (state.weight >= last) & (state.weight < 10 * last)
         tighten = early | late
-        weight = jnp.where(early, jnp.minimum(10 * state.weight, last), jnp.where(late, 10 * state.weight, state.weight))
+        weight = jnp.where(
+            early,
+            jnp.minimum(10 * state.weight, last),
+            jnp.where(late, 10 * state.weight, state.weight),
+        )
         # the weight changes what a unit of damping means, so give it room again
         damping = jnp.where(tighten, jnp.clip(damping, 1e-8, 1.0), damping)
 
@@ -182,7 +237,8 @@ class LevenbergMarquardt(AbstractPhase):
         if model.points_may_move:
             regauged = jnp.abs((theta - state.theta)[model.noise_place])
             calm = (change < 100 * self.tolerance) & jnp.all(regauged < 10 * self.tolerance)
-            # a fit can creep for long while its misfit hardly changes; what the physics costs tells
+            # a fit can creep for long while its misfit hardly changes; what the physics
+            # costs tells
             enough = (state.weight**2 * physics < _MOST_COST) | (state.dwell >= _ENDLESS)
             settled = better & (state.weight >= last) & (state.dwell >= 2 * _DWELL) & calm & enough
         else:
@@ -191,34 +247,74 @@ class LevenbergMarquardt(AbstractPhase):
         quiet = jnp.where(settled, state.quiet + 1, jnp.where(better, 0, state.quiet))
         misfit = jnp.where(better, misfit, state.misfit)
         shown = {"loss": after, "misfit": misfit, "physics": jnp.sqrt(physics / max(1, exact_rows))}
-        info = {**{k: jnp.where(better, v, jnp.nan) for k, v in shown.items()}, "weight": state.weight, "damping": state.damping}
+        info = {
+            **{k: jnp.where(better, v, jnp.nan) for k, v in shown.items()},
+            "weight": state.weight,
+            "damping": state.damping,
+        }
         dwell = jnp.where(tighten, 0, state.dwell + 1)
-        new = LMState(theta, state.origin, damping, growth, weight, misfit, dwell, quiet, state.age + 1, state.start, state.best, state.best_cost)
+        new = LMState(
+            theta,
+            state.origin,
+            damping,
+            growth,
+            weight,
+            misfit,
+            dwell,
+            quiet,
+            state.age + 1,
+            state.start,
+            state.best,
+            state.best_cost,
+        )
         return self._judge(model, data, new, stuck & (weight >= last), key), info
 
-    def _judge(self, model: Model, data: Data, state: LMState, stuck: Array, key: PRNGKeyArray) -> LMState:
+    def _judge(
+        self, model: Model, data: Data, state: LMState, stuck: Array, key: PRNGKeyArray
+    ) -> LMState:
         """Give a failed start up for another, or for the best of all."""
         known = [g for g in model.groups if not g.exact and not model.size_unknown(g)]
         rows = model.residuals(state.theta, data)
         count = sum(len(g.sites) for g in known)
-        implausible = _sum_of_squares([rows[g.name] for g in known]) > count + 6 * jnp.sqrt(2.0 * count) + 10
+        implausible = (
+            _sum_of_squares([rows[g.name] for g in known]) > count + 6 * jnp.sqrt(2.0 * count) + 10
+        )
         patience = max(_PATIENCE, self.steps // self.starts)
-        # data that are met while the physics is tightened are nearly there: another start would have to come as far again
-        nearly = bool(known) & ~implausible & (state.weight >= 0.1 * self.tightness * model.precision(state.theta))
-        failed = stuck | ((state.quiet >= _QUIET) & implausible) | ((state.age >= patience) & (state.quiet < _QUIET) & ~nearly)
+        # data that are met while the physics is tightened are nearly there: another
+        # start would have to come as far again
+        nearly = (
+            bool(known)
+            & ~implausible
+            & (state.weight >= 0.1 * self.tightness * model.precision(state.theta))
+        )
+        failed = (
+            stuck
+            | ((state.quiet >= _QUIET) & implausible)
+            | ((state.age >= patience) & (state.quiet < _QUIET) & ~nearly)
+        )
         physics = _sum_of_squares([rows[g.name] for g in model.groups if g.exact])
         noise = model.noise(state.theta)
         # what the size of the errors adds to the likelihood
         sizes = sum(
-            (g.noise.log_prob(data[g.name], data[g.name], g.points, noise[g.name]) for g in model.groups if g.noise is not None), jnp.asarray(0.0)
+            (
+                g.noise.log_prob(data[g.name], data[g.name], g.points, noise[g.name])
+                for g in model.groups
+                if g.noise is not None
+            ),
+            jnp.asarray(0.0),
         )
-        cost = state.misfit + (self.tightness * model.precision(state.theta)) ** 2 * physics - 2 * sizes
+        cost = (
+            state.misfit
+            + (self.tightness * model.precision(state.theta)) ** 2 * physics
+            - 2 * sizes
+        )
         best = jnp.where(cost < state.best_cost, state.theta, state.best)
         more = failed & (state.start < self.starts - 1)
         fresh = model.init(jax.random.fold_in(key, 1))
         again = self._begin(model, fresh, state.start + 1, best, jnp.minimum(cost, state.best_cost))
         given_up = state._replace(
-            theta=jnp.where(failed, best, state.theta), quiet=jnp.where(failed, jnp.maximum(state.quiet, stuck * _QUIET), state.quiet)
+            theta=jnp.where(failed, best, state.theta),
+            quiet=jnp.where(failed, jnp.maximum(state.quiet, stuck * _QUIET), state.quiet),
         )
         return jax.tree.map(lambda a, b: jnp.where(more, a, b), again, given_up)
 

@@ -15,7 +15,9 @@ class MemberState(NamedTuple):
 
 
 class Member(AbstractPhase):
-    """One step that changes nothing, so that what the phases before it found is recorded as a draw."""
+    """One step that changes nothing, so that what the phases before it found is
+    recorded as a draw.
+    """
 
     steps: int = 1
     name: ClassVar[str] = "draw"
@@ -24,7 +26,9 @@ class Member(AbstractPhase):
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> MemberState:
         return MemberState(previous.theta)
 
-    def step(self, model: Model, data: Data, state: MemberState, progress: Array, *, key: PRNGKeyArray) -> tuple[MemberState, Info]:
+    def step(
+        self, model: Model, data: Data, state: MemberState, progress: Array, *, key: PRNGKeyArray
+    ) -> tuple[MemberState, Info]:
         return state, {}
 
     def draw(self, state: MemberState) -> Drawn:

@@ -17,7 +17,9 @@ _SMALLEST_DAMPING, _LARGEST_DAMPING = 1e-14, 1e6
 
 
 class ModeState(NamedTuple):
-    """Parameters, weights of exact groups, damping with its growth after a failure, and for how long the cost has been still."""
+    """Parameters, weights of exact groups, damping with its growth after a failure,
+    and for how long the cost has been still.
+    """
 
     theta: Float[Array, " p"]
     weights: dict[str, Array]
@@ -27,7 +29,8 @@ class ModeState(NamedTuple):
 
 
 class PosteriorMode(AbstractPhase):
-    """Lower the residuals of all rows and the distance from the prior mean together, with sizes of errors as the fit before has them.
+    """Lower the residuals of all rows and the distance from the prior mean together,
+    with sizes of errors as the fit before has them.
 
     Arguments:
         steps: largest number of steps.
@@ -55,9 +58,17 @@ class PosteriorMode(AbstractPhase):
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> ModeState:
         one = jnp.asarray(1.0)
-        return ModeState(previous.theta, self.posterior.weights(previous.theta), 1e-3 * one, 2 * one, jnp.asarray(0))
+        return ModeState(
+            previous.theta,
+            self.posterior.weights(previous.theta),
+            1e-3 * one,
+            2 * one,
+            jnp.asarray(0),
+        )
 
-    def step(self, model: Model, data: Data, state: ModeState, progress: Array, *, key: PRNGKeyArray) -> tuple[ModeState, Info]:
+    def step(
+        self, model: Model, data: Data, state: ModeState, progress: Array, *, key: PRNGKeyArray
+    ) -> tuple[ModeState, Info]:
         post = self.posterior
         residual, jacobian = post.linearise(state.theta, data, state.weights)
         ridge, gone = 1 / jnp.asarray(post.sd) ** 2, state.theta - post.mean
@@ -81,7 +92,9 @@ class PosteriorMode(AbstractPhase):
         before, after = cost(state.theta), cost(trial)
         better = after < before
         gain = (before - after) / step.predicted
-        damping, growth = adapt_damping(state.damping, state.growth, better, gain, _SMALLEST_DAMPING, _LARGEST_DAMPING)
+        damping, growth = adapt_damping(
+            state.damping, state.growth, better, gain, _SMALLEST_DAMPING, _LARGEST_DAMPING
+        )
         still = (better & (before - after < self.tolerance)) | (damping >= _LARGEST_DAMPING)
         new = ModeState(
             jnp.where(better, trial, state.theta),

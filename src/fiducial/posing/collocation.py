@@ -16,7 +16,9 @@ Collocation = Callable[[Box], np.ndarray]
 
 @dataclass(frozen=True)
 class Filling:
-    """A rule whose points fill the domain, so that the equation may as well be asked at others in it."""
+    """A rule whose points fill the domain, so that the equation may as well be asked
+    at others in it.
+    """
 
     lay: Collocation
 
@@ -30,7 +32,9 @@ def _spread(domain: Box, unit: np.ndarray) -> np.ndarray:
 
 def _check(n: int, rule: str) -> None:
     if not (isinstance(n, int) and n >= 1):
-        raise ValueError(f"{rule}: the number of points must be a whole number of at least 1, got {n!r}")
+        raise ValueError(
+            f"{rule}: the number of points must be a whole number of at least 1, got {n!r}"
+        )
 
 
 def grid(n: int | None = None, **per_coordinate: int) -> Collocation:
@@ -52,7 +56,10 @@ def grid(n: int | None = None, **per_coordinate: int) -> Collocation:
         missing = [name for name in domain.names if name not in per_coordinate and n is None]
         if unknown or missing:
             raise ValueError(f"grid(...): give n, or a count for each of {', '.join(domain.names)}")
-        axes = [np.linspace(lo, hi, per_coordinate.get(name, n or 1)) for name, lo, hi in zip(domain.names, domain.lower, domain.upper, strict=True)]
+        axes = [
+            np.linspace(lo, hi, per_coordinate.get(name, n or 1))
+            for name, lo, hi in zip(domain.names, domain.lower, domain.upper, strict=True)
+        ]
         return np.stack([a.ravel() for a in np.meshgrid(*axes, indexing="ij")], axis=1)
 
     return Filling(lay)
@@ -94,7 +101,8 @@ def latin_hypercube(n: int, *, seed: int = 0) -> Collocation:
 
 
 def at_points(x: Any) -> Collocation:
-    """Points of the user's own choice, in any form that observations take; the equation is asked there and nowhere else.
+    """Points of the user's own choice, in any form that observations take; the equation
+    is asked there and nowhere else.
 
     Example:
         >>> at_points([0.0, 0.3])(Box(x=(0, 1))).shape
@@ -109,4 +117,6 @@ def _default(domain: Box) -> np.ndarray:
 
 
 default = Filling(_default)
-"""What is used when nothing is said: 200 points on a line, 1,024 Sobol points or more above that."""
+"""What is used when nothing is said: 200 points on a line, 1,024 Sobol points or
+more above that.
+"""

@@ -50,7 +50,9 @@ class Point(eqx.Module):
         try:
             return self.values[self.names.index(name)]
         except ValueError:
-            raise KeyError(f"no coordinate '{name}'; the coordinates are {', '.join(self.names)}") from None
+            raise KeyError(
+                f"no coordinate '{name}'; the coordinates are {', '.join(self.names)}"
+            ) from None
 
     def __getattr__(self, name: str) -> Any:
         if name in self.names:
@@ -58,10 +60,15 @@ class Point(eqx.Module):
         raise AttributeError(f"no coordinate '{name}'; the coordinates are {', '.join(self.names)}")
 
     def replace(self, **changes: Any) -> "Point":
-        """The same point with some coordinates changed, such as ``at.replace(x=0.0)``."""
+        """The same point with some coordinates changed, such as
+        ``at.replace(x=0.0)``.
+        """
         for name in changes:
             self[name]
-        return Point(self.names, tuple(changes.get(n, v) for n, v in zip(self.names, self.values, strict=True)))
+        return Point(
+            self.names,
+            tuple(changes.get(n, v) for n, v in zip(self.names, self.values, strict=True)),
+        )
 
 
 def hand_over(names: tuple[str, ...], row: Float[Array, " d"]) -> Any:
@@ -80,8 +87,8 @@ def as_values(names: tuple[str, ...], at: Any) -> tuple[Array, ...]:
     if len(names) == 1:
         return (jnp.reshape(jnp.asarray(at), ()),)
     raise TypeError(
-        f"a field of {', '.join(names)} needs a point that carries them all, such as the argument `at` "
-        f"of the equation or at.replace({names[0]}=...); got {at!r}"
+        f"a field of {', '.join(names)} needs a point that carries them all, such as the argument"
+        f" `at` of the equation or at.replace({names[0]}=...); got {at!r}"
     )
 
 
@@ -99,12 +106,16 @@ class Points(eqx.Module):
         return jax.vmap(lambda row: fn(hand_over(self.names, row)))(jnp.asarray(self.array, dtype))
 
     def distinct(self) -> tuple["Points", np.ndarray]:
-        """The distinct points, and for every point the position of its own among them."""
+        """The distinct points, and for every point the position of its own among
+        them.
+        """
         rows, index = np.unique(self.array, axis=0, return_inverse=True)
         return Points(self.names, rows), index.reshape(-1)
 
     def repeats(self) -> np.ndarray:
-        """For every point how many of the same came before it: the number of its replicate."""
+        """For every point how many of the same came before it: the number of its
+        replicate.
+        """
         _, index = self.distinct()
         order = np.argsort(index, kind="stable")
         before = np.empty(len(self), int)
@@ -119,13 +130,13 @@ class Points(eqx.Module):
 class Box:
     """The domain of a problem: a range for every named coordinate.
 
-    A coordinate called ``t`` or ``time`` is time, all others are space; this matters only to
-    the shorthands [`time_derivative`][fiducial.time_derivative],
+    A coordinate called ``t`` or ``time`` is time, all others are space; this matters
+    only to the shorthands [`time_derivative`][fiducial.time_derivative],
     [`laplacian`][fiducial.laplacian] and the like.
 
     Arguments:
-        ranges: ``name=(lower, upper)`` for each coordinate, in the order in which arrays of
-            points list them.
+        ranges: ``name=(lower, upper)`` for each coordinate, in the order in which
+            arrays of points list them.
 
     Example:
         >>> Box(x=(0, 1), t=(0, 2)).names
@@ -137,13 +148,20 @@ class Box:
             raise ValueError("Box() needs at least one coordinate, such as Box(x=(0, 1))")
         for name, limits in ranges.items():
             if name in _RESERVED:
-                raise ValueError(f"Box({name}=...): '{name}' has a meaning of its own in points and tables; choose another name")
+                raise ValueError(
+                    f"Box({name}=...): '{name}' has a meaning of its own in points and tables;"
+                    " choose another name"
+                )
             try:
                 lower, upper = (float(v) for v in limits)
             except (TypeError, ValueError):
-                raise ValueError(f"Box({name}={limits!r}): give two numbers, such as {name}=(0, 1)") from None
+                raise ValueError(
+                    f"Box({name}={limits!r}): give two numbers, such as {name}=(0, 1)"
+                ) from None
             if not (np.isfinite(lower) and np.isfinite(upper) and lower < upper):
-                raise ValueError(f"Box({name}={limits!r}): the limits must be finite and in increasing order")
+                raise ValueError(
+                    f"Box({name}={limits!r}): the limits must be finite and in increasing order"
+                )
         self.names: tuple[str, ...] = tuple(ranges)
         self.lower = np.array([float(r[0]) for r in ranges.values()])
         self.upper = np.array([float(r[1]) for r in ranges.values()])
@@ -156,9 +174,9 @@ class Box:
         """Points from what users have at hand.
 
         Arguments:
-            x: for one coordinate a number or a vector; otherwise a mapping (or data frame)
-                from coordinate to vector, where single numbers are repeated, or an array with
-                a column per coordinate.
+            x: for one coordinate a number or a vector; otherwise a mapping (or data
+                frame) from coordinate to vector, where single numbers are repeated, or
+                an array with a column per coordinate.
             label: how to call the points in an error message.
             inside: refuse points outside the domain.
         """
@@ -170,13 +188,19 @@ class Box:
             raise ValueError(f"{label}: the points are not numbers ({error})") from None
         bad = ~np.isfinite(array).all(axis=1)
         if bad.any():
-            raise ValueError(f"{label}: point {int(np.argmax(bad))} is not finite ({array[bad][0]}); remove or mend it")
+            raise ValueError(
+                f"{label}: point {int(np.argmax(bad))} is not finite ({array[bad][0]}); remove or"
+                " mend it"
+            )
         if inside:
             slack = 1e-9 * (self.upper - self.lower)
             out = (array < self.lower - slack) | (array > self.upper + slack)
             if out.any():
                 i, j = np.argwhere(out)[0]
-                raise ValueError(f"{label}: point {i} has {self.names[j]} = {array[i, j]:g}, outside {self!r}; widen the domain or drop the point")
+                raise ValueError(
+                    f"{label}: point {i} has {self.names[j]} = {array[i, j]:g}, outside {self!r};"
+                    " widen the domain or drop the point"
+                )
         return Points(self.names, array)
 
     def _array(self, x: Any, label: str) -> np.ndarray:
@@ -188,21 +212,31 @@ class Box:
             missing = [n for n in names if n not in given]
             extra = [n for n in given if n not in names] if isinstance(x, Mapping) else []
             if missing or extra:
-                raise ValueError(f"{label}: the coordinates are {', '.join(names)}, but {', '.join(map(str, given))} were given")
+                raise ValueError(
+                    f"{label}: the coordinates are {', '.join(names)}, but"
+                    f" {', '.join(map(str, given))} were given"
+                )
             columns = [np.asarray(x[n], dtype=float).reshape(-1) for n in names]
             size = max(len(c) for c in columns)
             for n, c in zip(names, columns, strict=True):
                 if len(c) not in (1, size):
-                    raise ValueError(f"{label}: coordinate '{n}' has {len(c)} values, another has {size}")
+                    raise ValueError(
+                        f"{label}: coordinate '{n}' has {len(c)} values, another has {size}"
+                    )
             return np.stack([np.broadcast_to(c, (size,)) for c in columns], axis=1)
         array = np.asarray(x, dtype=float)
         if len(names) == 1:
             if array.ndim > 1 and not (array.ndim == 2 and array.shape[1] == 1):
-                raise ValueError(f"{label}: expected a vector of {names[0]}, got an array of shape {array.shape}")
+                raise ValueError(
+                    f"{label}: expected a vector of {names[0]}, got an array of shape {array.shape}"
+                )
             return array.reshape(-1, 1)
         if array.ndim == 1 and array.shape == (len(names),):
             array = array[None]
         if array.ndim != 2 or array.shape[1] != len(names):
             wanted = ", ".join(f"'{n}': ..." for n in names)
-            raise ValueError(f"{label}: expected {{{wanted}}} or an array with {len(names)} columns, got an array of shape {array.shape}")
+            raise ValueError(
+                f"{label}: expected {{{wanted}}} or an array with {len(names)} columns, got an"
+                f" array of shape {array.shape}"
+            )
         return array

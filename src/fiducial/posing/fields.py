@@ -21,13 +21,25 @@ class Field:
         outputs: names of the outputs.
     """
 
-    def __init__(self, evaluate: Callable[[Array], Array], coordinates: tuple[str, ...], outputs: tuple[str, ...]):
-        self._evaluate: Callable[[tuple[Array, ...]], Array] = lambda values: evaluate(jnp.stack(values))
+    def __init__(
+        self,
+        evaluate: Callable[[Array], Array],
+        coordinates: tuple[str, ...],
+        outputs: tuple[str, ...],
+    ):
+        self._evaluate: Callable[[tuple[Array, ...]], Array] = lambda values: evaluate(
+            jnp.stack(values)
+        )
         self.coordinates = coordinates
         self.outputs = outputs
 
     @classmethod
-    def of_coordinates(cls, evaluate: Callable[[tuple[Array, ...]], Array], coordinates: tuple[str, ...], outputs: tuple[str, ...]) -> "Field":
+    def of_coordinates(
+        cls,
+        evaluate: Callable[[tuple[Array, ...]], Array],
+        coordinates: tuple[str, ...],
+        outputs: tuple[str, ...],
+    ) -> "Field":
         """A field from a function of the single coordinates."""
         field = cls(lambda row: row, coordinates, outputs)
         field._evaluate = evaluate
@@ -45,7 +57,9 @@ class Field:
         if name not in self.outputs:
             raise KeyError(f"no output '{name}'; the outputs are {', '.join(self.outputs)}")
         i = self.outputs.index(name)
-        return Field.of_coordinates(lambda values: self._evaluate(values)[i : i + 1], self.coordinates, (name,))
+        return Field.of_coordinates(
+            lambda values: self._evaluate(values)[i : i + 1], self.coordinates, (name,)
+        )
 
     def __getattr__(self, name: str) -> "Field":
         if name.startswith("_"):
@@ -56,8 +70,12 @@ class Field:
             raise AttributeError(error.args[0]) from None
 
 
-def field_of_functions(functions: dict[str, Callable[[Any], Any]], coordinates: tuple[str, ...]) -> Field:
-    """A field from one plain function of a point per output: known truths, reference solutions."""
+def field_of_functions(
+    functions: dict[str, Callable[[Any], Any]], coordinates: tuple[str, ...]
+) -> Field:
+    """A field from one plain function of a point per output: known truths, reference
+    solutions.
+    """
 
     def evaluate(row: Float[Array, " d"]) -> Float[Array, " outputs"]:
         at = hand_over(coordinates, row)

@@ -1,4 +1,6 @@
-"""One group of observations, resolved against its problem: what a method computes with."""
+"""One group of observations, resolved against its problem: what a method computes
+with.
+"""
 
 import dataclasses
 from collections.abc import Callable
@@ -29,7 +31,8 @@ class Group:
         output: the output that is observed directly, or None.
         physics: whether the group states the equation.
         first: for each site, the position of its first observation among the data.
-        filling: whether its points fill the domain by a rule, and were not chosen one by one.
+        filling: whether its points fill the domain by a rule, and were not chosen one
+            by one.
     """
 
     name: str
@@ -63,19 +66,40 @@ class Group:
         if y.ndim == 0:
             y = np.full(n, float(y))
         if y.shape[0] != n:
-            raise ValueError(f"{label}: {n} points but {y.shape[0]} values; give one value (or one row of replicates) per point")
+            raise ValueError(
+                f"{label}: {n} points but {y.shape[0]} values; give one value (or one row of"
+                " replicates) per point"
+            )
         if y.size == 0:
-            raise ValueError(f"{label}: there are no values; give at least one, or leave the group out")
+            raise ValueError(
+                f"{label}: there are no values; give at least one, or leave the group out"
+            )
         every = Points(points.names, np.repeat(points.array, y.size // n, axis=0))
         if noise is not None:
             noise.check(y.shape, label)
         sites, index = every.distinct()
         first = np.unique(index, return_index=True)[1]
-        return cls(name, quantity, every, sites, index, y.reshape(-1), y.shape, noise, output, physics, first)
+        return cls(
+            name,
+            quantity,
+            every,
+            sites,
+            index,
+            y.reshape(-1),
+            y.shape,
+            noise,
+            output,
+            physics,
+            first,
+        )
 
     def shares_points(self, other: "Group") -> bool:
-        """Whether another group has as many values at the same points, in the same order."""
-        return self.points.names == other.points.names and np.array_equal(self.points.array, other.points.array)
+        """Whether another group has as many values at the same points, in the same
+        order.
+        """
+        return self.points.names == other.points.names and np.array_equal(
+            self.points.array, other.points.array
+        )
 
     @property
     def exact(self) -> bool:
@@ -93,13 +117,23 @@ class Group:
         return self.one_value and self.filling
 
     def thinned(self, most: int) -> "Group":
-        """An exact group at some of its sites, chosen at random so that no pattern of the points is kept; the data remain those of all."""
+        """An exact group at some of its sites, chosen at random so that no pattern
+        of the points is kept; the data remain those of all.
+        """
         if len(self.sites) <= most:
             return self
         kept = np.sort(np.random.default_rng(0).choice(len(self.sites), most, replace=False))
         sites = Points(self.sites.names, self.sites.array[kept])
         first = self.first[kept]
-        return dataclasses.replace(self, points=sites, sites=sites, index=np.arange(most), y=self.y[first], shape=(most,), first=first)
+        return dataclasses.replace(
+            self,
+            points=sites,
+            sites=sites,
+            index=np.arange(most),
+            y=self.y[first],
+            shape=(most,),
+            first=first,
+        )
 
     def noise_unknowns(self) -> dict[str, AbstractUnknown]:
         """Unknown parameters of the noise, with pilot guesses from the data."""

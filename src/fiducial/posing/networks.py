@@ -1,9 +1,9 @@
 """Networks that stand for the unknown solution.
 
-A *network* here is a recipe with ``build(n_in, n_out, key=...)`` that returns an Equinox
-module mapping a vector to a vector. Inputs arrive scaled to [-3, 3] and outputs leave in
-units of the data's own size, so a recipe never needs to know the scales of a problem.
-"""
+A *network* here is a recipe with ``build(n_in, n_out, key=...)`` that returns an
+Equinox module mapping a vector to a vector. Inputs arrive scaled to [-3, 3] and outputs
+leave in units of the data's own size, so a recipe never needs to know the scales of a
+problem."""
 
 import itertools
 import math
@@ -45,11 +45,13 @@ class NetworkRecipe(Protocol):
 
 
 class MLP(eqx.Module):
-    """A fully connected network; weights and biases start uniform within ``1 / sqrt(fan-in)``.
+    """A fully connected network; weights and biases start uniform within ``1 /
+    sqrt(fan-in)``.
 
     Arguments:
         hidden: widths of the hidden layers.
-        activation: ``tanh``, ``sin``, ``gelu``, ``swish``, ``softplus(beta)`` or any smooth function.
+        activation: ``tanh``, ``sin``, ``gelu``, ``swish``, ``softplus(beta)`` or any
+            smooth function.
 
     Example:
         >>> MLP(hidden=(50, 50)).hidden
@@ -62,9 +64,15 @@ class MLP(eqx.Module):
     def __init__(self, hidden: Sequence[int] = (50, 50), activation: Activation = tanh):
         self.hidden = tuple(int(h) for h in hidden)
         if not self.hidden or min(self.hidden) < 1:
-            raise ValueError(f"MLP(hidden={hidden!r}): give the width of at least one hidden layer, such as (50, 50)")
+            raise ValueError(
+                f"MLP(hidden={hidden!r}): give the width of at least one hidden layer, such as"
+                " (50, 50)"
+            )
         if not callable(activation):
-            raise TypeError(f"MLP(activation={activation!r}): give a function, such as fiducial.networks.tanh or softplus(beta=5)")
+            raise TypeError(
+                f"MLP(activation={activation!r}): give a function, such as fiducial.networks.tanh"
+                " or softplus(beta=5)"
+            )
         self.activation = activation
 
     def build(self, n_in: int, n_out: int, *, key: PRNGKeyArray) -> Callable[[Array], Array]:
@@ -73,7 +81,9 @@ class MLP(eqx.Module):
         reach = [1 / math.sqrt(i) for i in sizes[:-1] for _ in range(2)]
         # One draw for all layers: a generator per array would take seconds to compile.
         ends = [sum(math.prod(s) for s in shapes[: k + 1]) for k in range(len(shapes))]
-        uniform = jnp.split(jax.random.uniform(key, (ends[-1],), minval=-1.0, maxval=1.0), ends[:-1])
+        uniform = jnp.split(
+            jax.random.uniform(key, (ends[-1],), minval=-1.0, maxval=1.0), ends[:-1]
+        )
         arrays = [r * u.reshape(s) for r, u, s in zip(reach, uniform, shapes, strict=True)]
         from ..representations.layers import Layers
 
@@ -83,9 +93,8 @@ class MLP(eqx.Module):
 class Fixed(eqx.Module):
     """A user's own Equinox module, with its present weights as every chain's start.
 
-    ``Problem(network=module)`` wraps a bare module in this; write a recipe with ``build``
-    instead if chains should start apart.
-    """
+    ``Problem(network=module)`` wraps a bare module in this; write a recipe with
+    ``build`` instead if chains should start apart."""
 
     module: Any
 
@@ -93,7 +102,10 @@ class Fixed(eqx.Module):
         del key
         out = jax.eval_shape(self.module, jax.ShapeDtypeStruct((n_in,), jnp.float32))
         if getattr(out, "shape", None) != (n_out,):
-            raise ValueError(f"the network must map a vector of {n_in} coordinates to a vector of {n_out} outputs; it returns {out}")
+            raise ValueError(
+                f"the network must map a vector of {n_in} coordinates to a vector of {n_out}"
+                f" outputs; it returns {out}"
+            )
         return self.module
 
 
@@ -103,4 +115,7 @@ def as_recipe(network: Any) -> NetworkRecipe:
         return network
     if isinstance(network, eqx.Module) and callable(network):
         return Fixed(network)
-    raise TypeError(f"network={network!r}: give MLP(...), an Equinox module from vector to vector, or an object with build(n_in, n_out, *, key)")
+    raise TypeError(
+        f"network={network!r}: give MLP(...), an Equinox module from vector to vector, or an object"
+        " with build(n_in, n_out, *, key)"
+    )

@@ -15,14 +15,16 @@ class Observed:
     """Measured or prescribed values of a quantity of the field.
 
     Arguments:
-        what: the name of an output; or ``"equation"``, for values that the equation takes (its
-            right-hand side); or a function ``(field, at, p)`` like an equation, for a
-            derivative, a flux, or a condition at a boundary.
-        x: the points: a vector for one coordinate, or a mapping from coordinate to vector.
-        y: the values: one per point, or a column per replicate. Zero if left out. When the
-            equation is a system, a tuple with values for each of its parts.
+        what: the name of an output; or ``"equation"``, for values that the equation
+            takes (its right-hand side); or a function ``(field, at, p)`` like an
+            equation, for a derivative, a flux, or a condition at a boundary.
+        x: the points: a vector for one coordinate, or a mapping from coordinate to
+            vector.
+        y: the values: one per point, or a column per replicate. Zero if left out. When
+            the equation is a system, a tuple with values for each of its parts.
         noise: the noise model; without one the values are exact.
-        name: what to call the group; by default the output, ``equation``, or the function's name.
+        name: what to call the group; by default the output, ``equation``, or the
+            function's name.
 
     Example:
         >>> Observed("u", x=[0.0, 1.0], y=[[1.0, 1.1], [2.0, 1.9]]).y.shape
@@ -39,29 +41,47 @@ class Observed:
         name: str | None = None,
     ):
         if not (isinstance(what, str) or callable(what)):
-            raise TypeError(f"Observed({what!r}, ...): name an output, 'equation', or give a function (field, at, p)")
+            raise TypeError(
+                f"Observed({what!r}, ...): name an output, 'equation', or give a function (field,"
+                " at, p)"
+            )
         if noise is not None and not isinstance(noise, AbstractNoise):
-            raise TypeError(f"Observed(noise={noise!r}): give a noise model such as Gaussian(sd=0.1), or leave it out for exact values")
+            raise TypeError(
+                f"Observed(noise={noise!r}): give a noise model such as Gaussian(sd=0.1), or leave"
+                " it out for exact values"
+            )
         self.what = what
-        self.name = name or (what if isinstance(what, str) else getattr(what, "__name__", "operator").strip("<>"))
+        self.name = name or (
+            what if isinstance(what, str) else getattr(what, "__name__", "operator").strip("<>")
+        )
         self.x = x
         self.y: np.ndarray | tuple[np.ndarray, ...]
-        self.y = tuple(self._values(v) for v in y) if isinstance(y, tuple) and what == "equation" else self._values(y)
+        self.y = (
+            tuple(self._values(v) for v in y)
+            if isinstance(y, tuple) and what == "equation"
+            else self._values(y)
+        )
         self.noise = noise
 
     def _values(self, y: Any) -> np.ndarray:
         try:
             values = np.asarray(y, dtype=float)
         except (TypeError, ValueError):
-            raise ValueError(f"observations of '{self.name}': the values are not numbers: {y!r}") from None
+            raise ValueError(
+                f"observations of '{self.name}': the values are not numbers: {y!r}"
+            ) from None
         if values.ndim > 2:
             raise ValueError(
-                f"observations of '{self.name}': y has {values.ndim} dimensions; give a vector, or a row per point and a column per replicate"
+                f"observations of '{self.name}': y has {values.ndim} dimensions; give a vector, or"
+                " a row per point and a column per replicate"
             )
         bad = ~np.isfinite(values)
         if bad.any():
             where = tuple(int(i) for i in np.argwhere(np.atleast_1d(bad))[0])
-            raise ValueError(f"observations of '{self.name}': y{list(where)} is {np.atleast_1d(values)[where]}; remove the point or mend the value")
+            raise ValueError(
+                f"observations of '{self.name}': y{list(where)} is {np.atleast_1d(values)[where]};"
+                " remove the point or mend the value"
+            )
         return values
 
     def __repr__(self) -> str:
@@ -83,9 +103,10 @@ class Observed:
 
         Arguments:
             what: as for ``Observed``.
-            table: path of a CSV file with a header, a pandas data frame, or a mapping of columns.
-            x: the column of the only coordinate; or coordinate columns by their own names; or a
-                mapping from coordinate to column.
+            table: path of a CSV file with a header, a pandas data frame, or a mapping
+                of columns.
+            x: the column of the only coordinate; or coordinate columns by their own
+                names; or a mapping from coordinate to column.
             y: the column of values, or one column per replicate.
             noise: as for ``Observed``.
             name: as for ``Observed``.
@@ -101,7 +122,10 @@ class Observed:
 
             source = str(table)
             if not Path(table).is_file():
-                raise FileNotFoundError(f"{source}: no such file; paths are relative to the folder you run in ({Path.cwd()})")
+                raise FileNotFoundError(
+                    f"{source}: no such file; paths are relative to the folder you run in"
+                    f" ({Path.cwd()})"
+                )
             try:
                 table = pd.read_csv(table, skipinitialspace=True)
             except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
@@ -110,11 +134,15 @@ class Observed:
 
         def column(wanted: str) -> np.ndarray:
             if wanted not in columns:
-                raise ValueError(f"{source} has no column '{wanted}'; its columns are {', '.join(columns)}")
+                raise ValueError(
+                    f"{source} has no column '{wanted}'; its columns are {', '.join(columns)}"
+                )
             try:
                 return np.asarray(table[wanted], dtype=float)
             except (TypeError, ValueError):
-                raise ValueError(f"{source}: column '{wanted}' holds values that are not numbers") from None
+                raise ValueError(
+                    f"{source}: column '{wanted}' holds values that are not numbers"
+                ) from None
 
         points: Any
         if isinstance(x, str):

@@ -1,10 +1,11 @@
-"""Derivatives of fields, written for one point, so that equations read like the mathematics.
+"""Derivatives of fields, written for one point, so that equations read like the
+mathematics.
 
 Every operator takes a function of a point (a field, one output of it, or a lambda built
 from them) and the point, so they compose: a flux is a lambda, and its divergence is
-``divergence(flux, at)``. Derivatives are nested forward-mode (``jvp`` of ``jvp``), which is
-the cheap direction for a handful of coordinates and leaves reverse mode to the parameters.
-"""
+``divergence(flux, at)``. Derivatives are nested forward-mode (``jvp`` of ``jvp``),
+which is the cheap direction for a handful of coordinates and leaves reverse mode to the
+parameters."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,13 +40,20 @@ def derivative(f: PointFunction, at: Any, *names: str, order: int = 1) -> Any:
         4.0
     """
     if not (isinstance(order, int) and order >= 0):
-        raise ValueError(f"derivative(..., order={order!r}): the order must be a whole number of at least 0")
+        raise ValueError(
+            f"derivative(..., order={order!r}): the order must be a whole number of at least 0"
+        )
     if len(names) > 1 and order != 1:
-        raise ValueError("derivative: name a coordinate twice for a repeated mixed derivative, instead of order=")
+        raise ValueError(
+            "derivative: name a coordinate twice for a repeated mixed derivative, instead of order="
+        )
     path = list(names) * order if len(names) == 1 else list(names)
     if isinstance(at, Point):
         if not names:
-            raise TypeError(f"derivative(f, at): say by which of {', '.join(at.names)}, such as derivative(f, at, '{at.names[0]}')")
+            raise TypeError(
+                f"derivative(f, at): say by which of {', '.join(at.names)}, such as derivative(f,"
+                f" at, '{at.names[0]}')"
+            )
         for name in names:
             at[name]
     else:
@@ -87,7 +95,8 @@ def gradient(f: PointFunction, at: Any, *names: str) -> Float[Array, " d"]:
 
 
 def divergence(f: PointFunction, at: Any, *names: str) -> Float[Array, ""]:
-    """Divergence of a vector-valued function with one component per coordinate, by default of space.
+    """Divergence of a vector-valued function with one component per coordinate, by
+    default of space.
 
     Example:
         >>> at = Point(("x", "y"), (1.0, 2.0))
@@ -97,7 +106,10 @@ def divergence(f: PointFunction, at: Any, *names: str) -> Float[Array, ""]:
     along = _space(at, names)
     size = len(jax.eval_shape(lambda: jnp.atleast_1d(_stack(f(at)))))
     if size != len(along):
-        raise ValueError(f"divergence: the function has {size} components, but there are {len(along)} coordinates ({', '.join(along)})")
+        raise ValueError(
+            f"divergence: the function has {size} components, but there are {len(along)}"
+            f" coordinates ({', '.join(along)})"
+        )
 
     def component(i: int) -> PointFunction:
         return lambda at: jnp.atleast_1d(_stack(f(at)))[i]
@@ -107,7 +119,11 @@ def divergence(f: PointFunction, at: Any, *names: str) -> Float[Array, ""]:
 
 
 def _stack(value: Any) -> Any:
-    return jnp.stack([jnp.asarray(v) for v in value]) if isinstance(value, tuple | list) else jnp.asarray(value)
+    return (
+        jnp.stack([jnp.asarray(v) for v in value])
+        if isinstance(value, tuple | list)
+        else jnp.asarray(value)
+    )
 
 
 def laplacian(f: PointFunction, at: Any, *names: str) -> Any:
@@ -123,7 +139,8 @@ def laplacian(f: PointFunction, at: Any, *names: str) -> Any:
 
 
 def time_derivative(f: PointFunction, at: Any, *, order: int = 1) -> Any:
-    """Derivative by the coordinate called ``t`` or ``time`` (or by the only one there is).
+    """Derivative by the coordinate called ``t`` or ``time`` (or by the only one there
+    is).
 
     Example:
         >>> at = Point(("x", "t"), (1.0, 2.0))
@@ -134,5 +151,8 @@ def time_derivative(f: PointFunction, at: Any, *, order: int = 1) -> Any:
         return derivative(f, at, order=order)
     named = [n for n in at.names if n in TIME_NAMES]
     if not named:
-        raise KeyError(f"time_derivative: none of {', '.join(at.names)} is called t or time; use derivative(f, at, name)")
+        raise KeyError(
+            f"time_derivative: none of {', '.join(at.names)} is called t or time; use derivative(f,"
+            " at, name)"
+        )
     return derivative(f, at, named[0], order=order)

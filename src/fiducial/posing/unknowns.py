@@ -48,7 +48,8 @@ class Real(AbstractUnknown):
 
     Arguments:
         guess: starting value; a sequence makes the unknown a vector.
-        scale: typical size of the value; by default that of the guess, or 1 when the guess is 0.
+        scale: typical size of the value; by default that of the guess, or 1 when the
+            guess is 0.
 
     Example:
         >>> Real(guess=0.5).shape
@@ -64,7 +65,9 @@ class Real(AbstractUnknown):
         if scale is not None and not (np.isfinite(scale) and scale > 0):
             raise ValueError(f"Real(scale={scale}): the scale must be positive")
         size = np.abs(self.guess)
-        self.scale = np.where(size > 0, size, 1.0) if scale is None else np.full(size.shape, float(scale))
+        self.scale = (
+            np.where(size > 0, size, 1.0) if scale is None else np.full(size.shape, float(scale))
+        )
 
     def constrain(self, raw: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
         return raw * self.scale
@@ -90,7 +93,10 @@ class Positive(AbstractUnknown):
     def __init__(self, guess: float | Sequence[float] = 1.0):
         self.guess = _guess(guess, "Positive")
         if not np.all(self.guess > 0):
-            raise ValueError(f"Positive(guess={guess}): the guess must be greater than 0; use Real for other values")
+            raise ValueError(
+                f"Positive(guess={guess}): the guess must be greater than 0; use Real for other"
+                " values"
+            )
 
     def constrain(self, raw: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
         return jnp.exp(raw)
@@ -119,11 +125,16 @@ class Interval(AbstractUnknown):
 
     def __init__(self, lower: float, upper: float, guess: float | Sequence[float] | None = None):
         if not (np.isfinite(lower) and np.isfinite(upper) and lower < upper):
-            raise ValueError(f"Interval({lower}, {upper}): the limits must be finite and in increasing order")
+            raise ValueError(
+                f"Interval({lower}, {upper}): the limits must be finite and in increasing order"
+            )
         self.lower, self.upper = float(lower), float(upper)
         self.guess = _guess(0.5 * (lower + upper) if guess is None else guess, "Interval")
         if not np.all((self.guess > lower) & (self.guess < upper)):
-            raise ValueError(f"Interval({lower}, {upper}, guess={guess}): the guess must lie strictly between the limits")
+            raise ValueError(
+                f"Interval({lower}, {upper}, guess={guess}): the guess must lie strictly between"
+                " the limits"
+            )
 
     def constrain(self, raw: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
         return self.lower + (self.upper - self.lower) * jax.nn.sigmoid(raw)

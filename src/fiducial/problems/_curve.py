@@ -1,9 +1,9 @@
 """Exact answers where the solution is a known curve with a few parameters.
 
-The fiducial density of the parameters is the likelihood times ``det(J^T J)^(1/2)``; with the size of the errors unknown
-and integrated out, ``RSS^(-n/2) det([J r]^T [J r])^(1/2)``, with r the residuals. Limits come from importance sampling from a
-wide t distribution around the least-squares fit, always with the same random numbers.
-"""
+The fiducial density of the parameters is the likelihood times ``det(J^T J)^(1/2)``;
+with the size of the errors unknown and integrated out, ``RSS^(-n/2) det([J r]^T [J
+r])^(1/2)``, with r the residuals. Limits come from importance sampling from a wide t
+distribution around the least-squares fit, always with the same random numbers."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
@@ -15,7 +15,9 @@ Curve = Callable[[Any, Any], Any]
 
 
 class Weighted(NamedTuple):
-    """Draws of the parameters, one row each, their weights, and the size of the errors where it is unknown."""
+    """Draws of the parameters, one row each, their weights, and the size of the
+    errors where it is unknown.
+    """
 
     parameters: np.ndarray
     weight: np.ndarray
@@ -23,22 +25,27 @@ class Weighted(NamedTuple):
 
 
 class ExactCurve:
-    """Limits of the exact fiducial distribution of a curve, its parameters and the size of its errors.
+    """Limits of the exact fiducial distribution of a curve, its parameters and the size
+    of its errors.
 
     Arguments:
-        curve: ``(x, parameters) -> mean``, for arrays of any broadcastable shape; with several coordinates x has a row for each point.
+        curve: ``(x, parameters) -> mean``, for arrays of any broadcastable shape; with
+            several coordinates x has a row for each point.
         x: where it was measured.
         start: parameters from which the least-squares fit starts, none of them zero.
         names: what the leading parameters are called in results.
         derived: further quantities that results know, as functions of the parameters.
         output: what the curve is called.
-        positive: names of those that cannot be negative; they are handled through their logarithms.
+        positive: names of those that cannot be negative; they are handled through their
+            logarithms.
         sd: standard deviation of the errors; None when unknown.
         h: their size relative to it at each point.
         samples: size of the importance sample.
 
     Example:
-        >>> line = ExactCurve(lambda x, b: b[0] + b[1] * x, np.arange(5.0), (1.0, 1.0), ("a", "b"), "u", sd=1.0)
+        >>> def curve(x, b):
+        ...     return b[0] + b[1] * x
+        >>> line = ExactCurve(curve, np.arange(5.0), (1.0, 1.0), ("a", "b"), "u", sd=1.0)
         >>> lower, upper = line({"u": np.arange(5.0)}, np.array([2.0]), 0.95)["u"]
         >>> round(float(upper[0] - lower[0]), 2)  # 2 * 1.96 / sqrt(5)
         1.75
@@ -58,30 +65,60 @@ class ExactCurve:
         h: np.ndarray | float = 1.0,
         samples: int = 100_000,
     ):
-        self.curve, self.x, self.names, self.output = curve, np.asarray(x, float), tuple(names), output
+        self.curve, self.x, self.names, self.output = (
+            curve,
+            np.asarray(x, float),
+            tuple(names),
+            output,
+        )
         self.start, self.sd, self.h, self.samples = np.asarray(start, float), sd, h, samples
         self.derived = dict(derived or {})
-        self.positive = np.array([name in positive for name in names] + [False] * (len(self.start) - len(names)))
+        self.positive = np.array(
+            [name in positive for name in names] + [False] * (len(self.start) - len(names))
+        )
         self._draw = lru_cache(maxsize=4)(self._draws)
 
-    def __call__(self, data: Mapping[str, np.ndarray], x: Any, level: float) -> dict[str, tuple[Any, Any]]:
+    def __call__(
+        self, data: Mapping[str, np.ndarray], x: Any, level: float
+    ) -> dict[str, tuple[Any, Any]]:
         draws = self._draw(np.asarray(data[self.output], float).tobytes())
         tails = (1 - level) / 2, (1 + level) / 2
-        limits = {name: _quantiles(draws.parameters[:, i], draws.weight, tails) for i, name in enumerate(self.names)}
+        limits = {
+            name: _quantiles(draws.parameters[:, i], draws.weight, tails)
+            for i, name in enumerate(self.names)
+        }
         with np.errstate(all="ignore"):
-            limits |= {name: _quantiles(of(draws.parameters.T), draws.weight, tails) for name, of in self.derived.items()}
+            limits |= {
+                name: _quantiles(of(draws.parameters.T), draws.weight, tails)
+                for name, of in self.derived.items()
+            }
         if draws.sd is not None:
             limits[f"sd_{self.output}"] = _quantiles(draws.sd, draws.weight, tails)
-        at = np.stack([np.asarray(v, float).ravel() for v in x.values()], axis=1) if isinstance(x, Mapping) else np.asarray(x, float)
+        at = (
+            np.stack([np.asarray(v, float).ravel() for v in x.values()], axis=1)
+            if isinstance(x, Mapping)
+            else np.asarray(x, float)
+        )
         with np.errstate(all="ignore"):
-            curves = self.curve(at, [column[:, None] for column in draws.parameters.T]).T if len(at) else ()
+            curves = (
+                self.curve(at, [column[:, None] for column in draws.parameters.T]).T
+                if len(at)
+                else ()
+            )
         each = [_quantiles(one, draws.weight, tails) for one in curves]
-        return {**limits, self.output: (np.array([v[0] for v in each]), np.array([v[1] for v in each]))}
+        return {
+            **limits,
+            self.output: (np.array([v[0] for v in each]), np.array([v[1] for v in each])),
+        }
 
     def estimate(self, data: Mapping[str, np.ndarray]) -> tuple[dict[str, float], float]:
-        """The least-squares estimates of the named parameters, and the root mean squared error."""
+        """The least-squares estimates of the named parameters, and the root mean
+        squared error.
+        """
         fit = self._least_squares(np.asarray(data[self.output], float) / self.h)
-        return dict(zip(self.names, map(float, self._unscaled(fit.x)), strict=False)), float(np.sqrt(2 * fit.cost / len(fit.fun)))
+        return dict(zip(self.names, map(float, self._unscaled(fit.x)), strict=False)), float(
+            np.sqrt(2 * fit.cost / len(fit.fun))
+        )
 
     def _least_squares(self, y: np.ndarray) -> Any:
         from scipy.optimize import least_squares
@@ -99,7 +136,10 @@ class ExactCurve:
         size = 2 * fit.cost / (n - p) if self.sd is None else self.sd**2
         random = np.random.default_rng(0)
         root = 1.3 * np.linalg.cholesky(np.linalg.inv(fit.jac.T @ fit.jac) * size)
-        t = random.standard_normal((self.samples, p)) / np.sqrt(random.chisquare(free, self.samples) / free)[:, None]
+        t = (
+            random.standard_normal((self.samples, p))
+            / np.sqrt(random.chisquare(free, self.samples) / free)[:, None]
+        )
         b = fit.x + t @ root.T
 
         def means(b: np.ndarray) -> np.ndarray:
@@ -120,10 +160,14 @@ class ExactCurve:
 
     def _unscaled(self, b: np.ndarray) -> np.ndarray:
         """Parameters in their own units from numbers that are 1 or -1 at the start."""
-        return np.abs(self.start) * np.where(self.positive, np.exp(np.where(self.positive, b - 1, 0.0)), b)
+        return np.abs(self.start) * np.where(
+            self.positive, np.exp(np.where(self.positive, b - 1, 0.0)), b
+        )
 
 
-def _quantiles(values: np.ndarray, weight: np.ndarray, at: tuple[float, float]) -> tuple[float, float]:
+def _quantiles(
+    values: np.ndarray, weight: np.ndarray, at: tuple[float, float]
+) -> tuple[float, float]:
     order = np.argsort(values)
     lower, upper = values[order][np.searchsorted(np.cumsum(weight[order]), at)]
     return float(lower), float(upper)

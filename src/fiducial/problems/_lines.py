@@ -1,4 +1,6 @@
-"""A diffusing and growing density in one dimension, solved by the method of lines: no network, to judge networks by."""
+"""A diffusing and growing density in one dimension, solved by the method of lines:
+no network, to judge networks by.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,15 +13,22 @@ import numpy as np
 from ..device import jit
 
 _STABLE = 2.5
-"""A step of Runge and Kutta's method of order four may be so long, times the fastest rate of decay (the limit is 2.78)."""
+"""A step of Runge and Kutta's method of order four may be so long, times the fastest
+rate of decay (the limit is 2.78).
+"""
 _LEAST_STEPS, _MOST_STEPS = 20, 400
-"""Between two times. A diffusivity that needs more is far beyond any that data on these nodes could tell, and has no solution here."""
+"""Between two times. A diffusivity that needs more is far beyond any that data on
+these nodes could tell, and has no solution here.
+"""
 _BLOCK = 100
-"""Solutions with diffusivities of similar size are computed together, with as many steps as the largest needs."""
+"""Solutions with diffusivities of similar size are computed together, with as many
+steps as the largest needs.
+"""
 
 
 class Lines:
-    """Solutions of u_t = (d(u) u_x)_x + g(u) with no flux at both ends: finite volumes in x, Runge-Kutta steps in t.
+    """Solutions of u_t = (d(u) u_x)_x + g(u) with no flux at both ends: finite volumes
+    in x, Runge-Kutta steps in t.
 
     The error of the volumes is of second order in their width.
 
@@ -31,7 +40,13 @@ class Lines:
         largest: densities are not expected beyond this; it limits the steps.
 
     Example:
-        >>> spread = Lines(lambda u, p: p[0], lambda u, p: p[1] * u, lambda x, p: jnp.ones_like(x), np.linspace(0, 1, 5), 1.0)
+        >>> def diffusivity(u, p):
+        ...     return p[0]
+        >>> def growth(u, p):
+        ...     return p[1] * u
+        >>> def start(x, p):
+        ...     return jnp.ones_like(x)
+        >>> spread = Lines(diffusivity, growth, start, np.linspace(0, 1, 5), 1.0)
         >>> points = np.array([[0.5, 0.0], [0.2, 1.0]])
         >>> [round(float(v), 4) for v in spread(points, np.array([[0.1, 1.0]]))[0]]
         [1.0, 2.7183]
@@ -45,12 +60,20 @@ class Lines:
         nodes: np.ndarray,
         largest: float,
     ):
-        self.diffusivity, self.growth, self.start, self.nodes, self.largest = diffusivity, growth, start, nodes, largest
+        self.diffusivity, self.growth, self.start, self.nodes, self.largest = (
+            diffusivity,
+            growth,
+            start,
+            nodes,
+            largest,
+        )
         self.width = nodes[1] - nodes[0]
         self._solve = jit(jax.vmap(self._one, (0, None, None)))
 
     def __call__(self, points: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """Densities at points (x, t), one row for each row of parameters; not finite where there is no solution."""
+        """Densities at points (x, t), one row for each row of parameters; not finite
+        where there is no solution.
+        """
         from scipy.interpolate import CubicSpline
 
         times, which = np.unique(points[:, 1], return_inverse=True)
@@ -60,20 +83,26 @@ class Lines:
             order = np.argsort(steps)
             for first in range(0, len(order), _BLOCK):
                 block = order[first : first + _BLOCK]
-                full = np.resize(block, _BLOCK if len(parameters) > 1 else 1)  # one shape, one program
+                full = np.resize(
+                    block, _BLOCK if len(parameters) > 1 else 1
+                )  # one shape, one program
                 u = np.array(self._solve(parameters[full], times, steps[block].max()))[: len(block)]
                 lost = ~np.isfinite(u).all(axis=(1, 2))
                 u[lost] = 0.0
                 for i in range(len(times)):
                     at = which == i
-                    found[np.ix_(block, at)] = CubicSpline(self.nodes, u[:, i], axis=1, bc_type="clamped")(points[at, 0])
+                    found[np.ix_(block, at)] = CubicSpline(
+                        self.nodes, u[:, i], axis=1, bc_type="clamped"
+                    )(points[at, 0])
                 found[block[lost]] = np.nan
         return found
 
     def _steps(self, parameters: np.ndarray, span: float) -> np.ndarray:
         """Between two times, for each row."""
         u = jnp.linspace(0, self.largest, 50)
-        fastest = jax.vmap(lambda p: 4 * jnp.max(self.diffusivity(u, p) * jnp.ones_like(u)) / self.width**2)(parameters)
+        fastest = jax.vmap(
+            lambda p: 4 * jnp.max(self.diffusivity(u, p) * jnp.ones_like(u)) / self.width**2
+        )(parameters)
         needed = np.ceil(span * np.asarray(fastest) / _STABLE)
         return np.clip(np.nan_to_num(needed), _LEAST_STEPS, _MOST_STEPS).astype(int)
 
@@ -100,4 +129,6 @@ class Lines:
             u = jax.lax.fori_loop(0, jnp.where(span > 0, steps, 0), step, u)
             return u, u
 
-        return jax.lax.scan(onward, self.start(jnp.asarray(self.nodes), p), jnp.diff(times, prepend=0.0))[1]
+        return jax.lax.scan(
+            onward, self.start(jnp.asarray(self.nodes), p), jnp.diff(times, prepend=0.0)
+        )[1]

@@ -1,4 +1,6 @@
-"""Exact limits for an option's price whose edge is a curve with unknown coefficients, everything else known."""
+"""Exact limits for an option's price whose edge is a curve with unknown
+coefficients, everything else known.
+"""
 
 from collections.abc import Mapping
 from statistics import NormalDist
@@ -7,18 +9,23 @@ from typing import Any
 import numpy as np
 
 _STEPS = 400
-"""Steps of the grid in each coordinate; twice as many move the responses by a hundred-thousandth."""
+"""Steps of the grid in each coordinate; twice as many move the responses by a
+hundred-thousandth.
+"""
 
 
 class ExactOption:
-    """The price is linear in the coefficients, so regression on their responses is exact.
+    """The price is linear in the coefficients, so regression on their responses is
+    exact.
 
     Arguments:
         price: the true price ``(S, t)``.
-        edge: the true price at the upper edge less what is known of it, a function of the time that is left.
+        edge: the true price at the upper edge less what is known of it, a function of
+            the time that is left.
         sensors: where prices at t = 0 are measured.
         sd: standard deviation of their errors.
-        terms: number of coefficients: of the square of the time that is left, its cube, and so on.
+        terms: number of coefficients: of the square of the time that is left, its cube,
+            and so on.
         volatility: of the share.
         rate: of interest.
         highest: the upper edge.
@@ -26,7 +33,17 @@ class ExactOption:
     """
 
     def __init__(
-        self, price: Any, edge: Any, sensors: np.ndarray, *, sd: float, terms: int, volatility: float, rate: float, highest: float, expiry: float
+        self,
+        price: Any,
+        edge: Any,
+        sensors: np.ndarray,
+        *,
+        sd: float,
+        terms: int,
+        volatility: float,
+        rate: float,
+        highest: float,
+        expiry: float,
     ):
         self.price, self.sensors, self.sd = price, sensors, sd
         left = np.linspace(0, expiry, _STEPS + 1)
@@ -34,7 +51,9 @@ class ExactOption:
         drives = np.stack([*(left**k for k in range(2, terms + 2)), edge(left)], axis=1)
         self._responses = respond(self._axes[0], left, drives, volatility, rate)
 
-    def __call__(self, data: Mapping[str, np.ndarray], at: Any, level: float) -> dict[str, tuple[Any, Any]]:
+    def __call__(
+        self, data: Mapping[str, np.ndarray], at: Any, level: float
+    ) -> dict[str, tuple[Any, Any]]:
         y = data["V"]
         columns, missing = self._at(self.sensors, np.zeros(self.sensors.size))
         size = self.sd / np.sqrt(y.shape[1])
@@ -50,7 +69,9 @@ class ExactOption:
         return {"V": (lower, upper), "time_value": (found - half_edge, found + half_edge)}
 
     def _at(self, S: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Responses to the coefficients, and to what the true edge has beyond what is known."""
+        """Responses to the coefficients, and to what the true edge has beyond what
+        is known.
+        """
         from scipy.interpolate import RegularGridInterpolator
 
         left = self._axes[1][-1] - t
@@ -58,8 +79,12 @@ class ExactOption:
         return found[:, :-1], found[:, -1]
 
 
-def respond(S: np.ndarray, left: np.ndarray, drives: np.ndarray, volatility: float, rate: float) -> np.ndarray:
-    """Prices that are zero at expiry and at S = 0, and ``drives`` at the upper edge, by Crank-Nicolson steps; axes (S, time left, drive)."""
+def respond(
+    S: np.ndarray, left: np.ndarray, drives: np.ndarray, volatility: float, rate: float
+) -> np.ndarray:
+    """Prices that are zero at expiry and at S = 0, and ``drives`` at the upper edge,
+    by Crank-Nicolson steps; axes (S, time left, drive).
+    """
     from scipy.linalg import solve_banded
 
     width, step = S[1] - S[0], left[1] - left[0]
@@ -67,12 +92,18 @@ def respond(S: np.ndarray, left: np.ndarray, drives: np.ndarray, volatility: flo
     bend, slope = volatility**2 / 2 * inner**2 / width**2, rate * inner / (2 * width)
     below, middle, above = bend - slope, -2 * bend - rate, bend + slope
     bands = np.zeros((3, inner.size))
-    bands[0, 1:], bands[1], bands[2, :-1] = -step / 2 * above[:-1], 1 - step / 2 * middle, -step / 2 * below[1:]
+    bands[0, 1:], bands[1], bands[2, :-1] = (
+        -step / 2 * above[:-1],
+        1 - step / 2 * middle,
+        -step / 2 * below[1:],
+    )
     prices = np.zeros((S.size, *drives.shape))
     prices[-1] = drives
     for i in range(left.size - 1):
         now = prices[:, i]
-        right = now[1:-1] + step / 2 * (below[:, None] * now[:-2] + middle[:, None] * now[1:-1] + above[:, None] * now[2:])
+        right = now[1:-1] + step / 2 * (
+            below[:, None] * now[:-2] + middle[:, None] * now[1:-1] + above[:, None] * now[2:]
+        )
         right[-1] += step / 2 * above[-1] * drives[i + 1]
         prices[1:-1, i + 1] = solve_banded((1, 1), bands, right)
     return prices

@@ -1,4 +1,6 @@
-"""The paper's settings, as its tables state them; step sizes of errors are in units of the data."""
+"""The paper's settings, as its tables state them; step sizes of errors are in units
+of the data.
+"""
 
 from typing import Any
 
@@ -28,7 +30,9 @@ PAPER_EFI_REAL_DATA = {
     "eta_f": 1.0,
     "encoder": (64, 64, 16),
 }
-"""For the real data. The table does not state the annealing period; it is taken as in the others."""
+"""For the real data. The table does not state the annealing period; it is taken as
+in the others.
+"""
 
 
 def paper_baselines(
@@ -52,7 +56,8 @@ def paper_baselines(
         leapfrog: leapfrog steps of a move.
         annealing: part of the moves in which sizes of errors and steps change.
         pretrain: Adam steps before the chain.
-        learning_rates: step sizes for values of ``sigma_f`` that have one of their own; 1e-4 for the others.
+        learning_rates: step sizes for values of ``sigma_f`` that have one of their own;
+            1e-4 for the others.
     """
     adam = {"steps": steps, "burn_in": 0.5, "learning_rate": 3e-4}
     dropout = {**adam, "steps": dropout_steps or steps}

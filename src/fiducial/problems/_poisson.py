@@ -1,11 +1,11 @@
-"""What the Poisson problems share: the equation, its true solution, and the exact answer.
+"""What the Poisson problems share: the equation, its true solution, and the exact
+answer.
 
-All are ``0.01 u'' + k tanh(u) = f`` on [-0.7, 0.7] with ``u = sin(6x)^3``. The solution is pinned
-down by a few numbers: its values at both ends, ``k`` where it is unknown, and the values of f at
-its sensors where those are noisy (f is linear between them). The data are linear in these numbers,
-exactly for ``k = 0`` and to first order around the truth otherwise, so the exact answer is that
-of a linear regression.
-"""
+All are ``0.01 u'' + k tanh(u) = f`` on [-0.7, 0.7] with ``u = sin(6x)^3``. The solution
+is pinned down by a few numbers: its values at both ends, ``k`` where it is unknown, and
+the values of f at its sensors where those are noisy (f is linear between them). The
+data are linear in these numbers, exactly for ``k = 0`` and to first order around the
+truth otherwise, so the exact answer is that of a linear regression."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -56,7 +56,9 @@ def nonlinear(k: Callable[[Any], Any]) -> Callable[[Any, Any, Any], Any]:
 
 @lru_cache
 def _responses(k: float, unknown_k: bool, nodes: int) -> np.ndarray:
-    """How the solution on the grid responds to each of the numbers that pin it down, one column each."""
+    """How the solution on the grid responds to each of the numbers that pin it down,
+    one column each.
+    """
     from scipy.linalg import solve_banded
 
     x = np.linspace(-END, END, _GRID)
@@ -89,10 +91,28 @@ class ExactAnswer:
         n_f: number of sensors of f.
     """
 
-    def __init__(self, sensors: np.ndarray, sd: float | None, *, k: float = 0.0, unknown_k: bool = False, sd_f: float | None = None, n_f: int = 0):
-        self.sensors, self.sd, self.k, self.unknown_k, self.sd_f, self.n_f = sensors, sd, k, unknown_k, sd_f, n_f
+    def __init__(
+        self,
+        sensors: np.ndarray,
+        sd: float | None,
+        *,
+        k: float = 0.0,
+        unknown_k: bool = False,
+        sd_f: float | None = None,
+        n_f: int = 0,
+    ):
+        self.sensors, self.sd, self.k, self.unknown_k, self.sd_f, self.n_f = (
+            sensors,
+            sd,
+            k,
+            unknown_k,
+            sd_f,
+            n_f,
+        )
 
-    def __call__(self, data: Mapping[str, np.ndarray], x: np.ndarray, level: float) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    def __call__(
+        self, data: Mapping[str, np.ndarray], x: np.ndarray, level: float
+    ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         y = data["u"]
         repeats = np.sqrt(y.shape[1])
         size = self.sd or 1.0
@@ -102,7 +122,11 @@ class ExactAnswer:
             f = data["equation"]
             at = np.linspace(-END, END, self.n_f)
             repeats_f = np.sqrt(f.shape[1])
-            rows.append(np.eye(self.n_f, rows[0].shape[1], k=rows[0].shape[1] - self.n_f) * repeats_f / self.sd_f)
+            rows.append(
+                np.eye(self.n_f, rows[0].shape[1], k=rows[0].shape[1] - self.n_f)
+                * repeats_f
+                / self.sd_f
+            )
             off.append((f.mean(axis=1) - source(at, self.k)) * repeats_f / self.sd_f)
         design, target = np.concatenate(rows), np.concatenate(off)
         found, *_ = np.linalg.lstsq(design, target, rcond=None)
@@ -112,11 +136,18 @@ class ExactAnswer:
             from scipy.stats import chi2, t
 
             free = y.size - design.shape[1]
-            rss = np.sum((y - y.mean(axis=1, keepdims=True)) ** 2) + np.sum((target - design @ found) ** 2)
+            rss = np.sum((y - y.mean(axis=1, keepdims=True)) ** 2) + np.sum(
+                (target - design @ found) ** 2
+            )
             quantile = t.ppf((1 + level) / 2, free) * np.sqrt(rss / free)
-            limits["sd_u"] = tuple(np.sqrt(rss / chi2.ppf([(1 + level) / 2, (1 - level) / 2], free)))
+            limits["sd_u"] = tuple(
+                np.sqrt(rss / chi2.ppf([(1 + level) / 2, (1 - level) / 2], free))
+            )
         columns = self._columns(x)
-        middle, half = values(x) + columns @ found, quantile * np.linalg.norm(columns @ root, axis=1)
+        middle, half = (
+            values(x) + columns @ found,
+            quantile * np.linalg.norm(columns @ root, axis=1),
+        )
         limits["u"] = middle - half, middle + half
         if self.unknown_k:
             half_k = quantile * np.linalg.norm(root[2])
@@ -129,8 +160,12 @@ class ExactAnswer:
         return np.stack([np.interp(x, grid, column) for column in responses.T], axis=1)
 
 
-def measured_u(sensors: np.ndarray, sd: float, replicates: int, rng: np.random.Generator, *, told: bool = True) -> Observed:
-    """Simulated measurements of u; ``told`` says whether the method is told the size of their errors."""
+def measured_u(
+    sensors: np.ndarray, sd: float, replicates: int, rng: np.random.Generator, *, told: bool = True
+) -> Observed:
+    """Simulated measurements of u; ``told`` says whether the method is told the size
+    of their errors.
+    """
     y = values(sensors)[:, None] + sd * rng.standard_normal((len(sensors), replicates))
     return Observed("u", x=sensors, y=y, noise=Gaussian(sd=sd if told else None))
 
@@ -141,7 +176,14 @@ def known_f(n: int, k: float = 0.0) -> Observed:
     return Observed("equation", x=x, y=source(x, k))
 
 
-def measured_f(n: int, sd: float, replicates: int, rng: np.random.Generator, k: float = 0.0) -> Observed:
+def measured_f(
+    n: int, sd: float, replicates: int, rng: np.random.Generator, k: float = 0.0
+) -> Observed:
     """Simulated measurements of f at evenly spaced points."""
     x = np.linspace(-END, END, n)
-    return Observed("equation", x=x, y=source(x, k)[:, None] + sd * rng.standard_normal((n, replicates)), noise=Gaussian(sd=sd))
+    return Observed(
+        "equation",
+        x=x,
+        y=source(x, k)[:, None] + sd * rng.standard_normal((n, replicates)),
+        noise=Gaussian(sd=sd),
+    )

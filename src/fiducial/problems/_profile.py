@@ -7,10 +7,12 @@ import numpy as np
 
 
 class Profile:
-    """The cosines that pass through values at evenly spaced knots: as many waves as knots, linear in the values.
+    """The cosines that pass through values at evenly spaced knots: as many waves as
+    knots, linear in the values.
 
-    All odd derivatives vanish at both ends, as they must where nothing flows through them, and there are no kinks. A spline
-    has both, and a network then spends its weights on the first moments after the start.
+    All odd derivatives vanish at both ends, as they must where nothing flows through
+    them, and there are no kinks. A spline has both, and a network then spends its
+    weights on the first moments after the start.
 
     Arguments:
         lower: first knot.
@@ -30,4 +32,6 @@ class Profile:
 
     def __call__(self, x: Any, values: Any) -> Any:
         lower, upper = self._ends
-        return jnp.cos((jnp.asarray(x)[..., None] - lower) / (upper - lower) * self._waves) @ (self._coefficients @ values)
+        return jnp.cos((jnp.asarray(x)[..., None] - lower) / (upper - lower) * self._waves) @ (
+            self._coefficients @ values
+        )

@@ -21,14 +21,27 @@ class _WithWaves(eqx.Module):
     def __call__(self, x: Float[Array, " n_in"]) -> Float[Array, " n_out"]:
         return self.inner(jnp.concatenate([x, _wave(self._angle(x, 1.0))]))
 
-    def series(self, x: Coefficients, indices: tuple[Index, ...], units: Float[Array, "u *points"] | None = None) -> Coefficients:
+    def series(
+        self,
+        x: Coefficients,
+        indices: tuple[Index, ...],
+        units: Float[Array, "u *points"] | None = None,
+    ) -> Coefficients:
         """The same for a polynomial, as networks of ``MLP`` have it."""
         zero = min(x)
-        waves = compose(_wave, {index: self._angle(v, float(index == zero)) for index, v in x.items()}, indices)
+        waves = compose(
+            _wave, {index: self._angle(v, float(index == zero)) for index, v in x.items()}, indices
+        )
         shown = {index: jnp.broadcast_to(x.get(index, 0.0), x[zero].shape) for index in waves}
-        return self.inner.series({index: jnp.concatenate([shown[index], v]) for index, v in waves.items()}, indices, units)
+        return self.inner.series(
+            {index: jnp.concatenate([shown[index], v]) for index, v in waves.items()},
+            indices,
+            units,
+        )
 
-    def _angle(self, x: Float[Array, "n_in *points"], shift: float) -> Float[Array, "waves *points"]:
+    def _angle(
+        self, x: Float[Array, "n_in *points"], shift: float
+    ) -> Float[Array, "waves *points"]:
         return jnp.multiply.outer(jnp.pi * jnp.arange(1, self.waves + 1), x[0] / _REACH + shift) / 2
 
 
@@ -37,10 +50,11 @@ def _wave(angle: Array) -> Array:
 
 
 class MLPWithWaves(eqx.Module):
-    """A fully connected network whose inputs are the coordinates and the first cosines of the first one over its range.
+    """A fully connected network whose inputs are the coordinates and the first cosines
+    of the first one over its range.
 
-    A few narrow layers then follow a profile that rises and falls across the range, for which an MLP of the coordinates
-    alone needs more of both, and many more steps.
+    A few narrow layers then follow a profile that rises and falls across the range, for
+    which an MLP of the coordinates alone needs more of both, and many more steps.
 
     Arguments:
         hidden: widths of the hidden layers.
@@ -56,4 +70,6 @@ class MLPWithWaves(eqx.Module):
         self.hidden, self.waves, self.activation = tuple(hidden), waves, activation
 
     def build(self, n_in: int, n_out: int, *, key: PRNGKeyArray) -> Callable[[Array], Array]:
-        return _WithWaves(MLP(self.hidden, self.activation).build(n_in + self.waves, n_out, key=key), self.waves)
+        return _WithWaves(
+            MLP(self.hidden, self.activation).build(n_in + self.waves, n_out, key=key), self.waves
+        )

@@ -30,7 +30,9 @@ def _design(x: np.ndarray, count: int) -> np.ndarray:
     return (2 * np.asarray(x)[:, None] - 1) ** np.arange(count)
 
 
-def linear_regression(*, sd: float = 0.1, told: bool = True, n: int = 30, data_seed: int = 0) -> Problem:
+def linear_regression(
+    *, sd: float = 0.1, told: bool = True, n: int = 30, data_seed: int = 0
+) -> Problem:
     """A polynomial with five coefficients on [0, 1], measured with noise at n points.
 
     Arguments:
@@ -44,12 +46,18 @@ def linear_regression(*, sd: float = 0.1, told: bool = True, n: int = 30, data_s
         True
     """
     x = np.linspace(0, 1, n)
-    y = _design(x, len(_TRUE)) @ np.array(_TRUE) + sd * np.random.default_rng(data_seed).standard_normal(n)
+    y = _design(x, len(_TRUE)) @ np.array(_TRUE) + sd * np.random.default_rng(
+        data_seed
+    ).standard_normal(n)
 
     def exact(data: Mapping[str, np.ndarray], at: Any, level: float) -> dict[str, tuple[Any, Any]]:
         from scipy.stats import chi2, t
 
-        rows, columns, values = _design(x, len(_TRUE)), _design(np.asarray(at), len(_TRUE)), np.ravel(data["u"])
+        rows, columns, values = (
+            _design(x, len(_TRUE)),
+            _design(np.asarray(at), len(_TRUE)),
+            np.ravel(data["u"]),
+        )
         found, *_ = np.linalg.lstsq(rows, values, rcond=None)
         half = np.linalg.norm(columns @ np.linalg.inv(np.linalg.qr(rows, mode="r")), axis=1)
         if told:
@@ -57,7 +65,9 @@ def linear_regression(*, sd: float = 0.1, told: bool = True, n: int = 30, data_s
         else:
             free, rss = n - len(_TRUE), np.sum((values - rows @ found) ** 2)
             half = half * np.sqrt(rss / free) * t.ppf((1 + level) / 2, free)
-            limits = {"sd_u": tuple(np.sqrt(rss / chi2.ppf([(1 + level) / 2, (1 - level) / 2], free)))}
+            limits = {
+                "sd_u": tuple(np.sqrt(rss / chi2.ppf([(1 + level) / 2, (1 - level) / 2], free)))
+            }
         return {**limits, "u": (columns @ found - half, columns @ found + half)}
 
     return Problem(
@@ -67,7 +77,10 @@ def linear_regression(*, sd: float = 0.1, told: bool = True, n: int = 30, data_s
         observations=[Observed("u", x=x, y=y, noise=Gaussian(sd=sd if told else None))],
         network=Polynomial(jnp.zeros(len(_TRUE))),
         truth=Truth(
-            outputs={"u": lambda x: jnp.sum(jnp.asarray(_TRUE) * (2 * x - 1) ** jnp.arange(len(_TRUE)))}, noise={} if told else {"u": {"sd": sd}}
+            outputs={
+                "u": lambda x: jnp.sum(jnp.asarray(_TRUE) * (2 * x - 1) ** jnp.arange(len(_TRUE)))
+            },
+            noise={} if told else {"u": {"sd": sd}},
         ),
         exact=exact,
         options={"sd": sd, "told": told, "n": n, "data_seed": data_seed},

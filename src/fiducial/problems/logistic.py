@@ -20,8 +20,18 @@ def _solution(t: Any, p: Any, exp: Any = np.exp) -> Any:
     return capacity / (1 + (capacity / start - 1) * exp(-rate * t))
 
 
-def logistic(*, sd: float = 0.05, told: bool = True, n: int = 20, r: float = 1.0, K: float = 2.0, start: float = 0.2, data_seed: int = 0) -> Problem:
-    """u' = r u (1 - u / K) on [0, 6], u measured with noise; r, K and the start are unknown.
+def logistic(
+    *,
+    sd: float = 0.05,
+    told: bool = True,
+    n: int = 20,
+    r: float = 1.0,
+    K: float = 2.0,
+    start: float = 0.2,
+    data_seed: int = 0,
+) -> Problem:
+    """u' = r u (1 - u / K) on [0, 6], u measured with noise; r, K and the start are
+    unknown.
 
     Arguments:
         sd: standard deviation of the measurements.
@@ -45,7 +55,19 @@ def logistic(*, sd: float = 0.05, told: bool = True, n: int = 20, r: float = 1.0
         unknowns={"r": Positive(0.5), "K": Positive(1.0)},
         outputs={"u": Output(positive=True)},
         observations=[Observed("u", x=t, y=y, noise=Gaussian(sd=sd if told else None))],
-        truth=Truth(outputs={"u": lambda t: _solution(t, true, jnp.exp)}, unknowns={"r": r, "K": K}, noise={} if told else {"u": {"sd": sd}}),
+        truth=Truth(
+            outputs={"u": lambda t: _solution(t, true, jnp.exp)},
+            unknowns={"r": r, "K": K},
+            noise={} if told else {"u": {"sd": sd}},
+        ),
         exact=ExactCurve(_solution, t, true, ("r", "K"), "u", sd=sd if told else None),
-        options={"sd": sd, "told": told, "n": n, "r": r, "K": K, "start": start, "data_seed": data_seed},
+        options={
+            "sd": sd,
+            "told": told,
+            "n": n,
+            "r": r,
+            "K": K,
+            "start": start,
+            "data_seed": data_seed,
+        },
     )

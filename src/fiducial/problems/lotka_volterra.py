@@ -28,10 +28,14 @@ def _equation(f: Any, t: Any, p: Any) -> tuple[Any, Any]:
     )
 
 
-def lotka_volterra(*, sd: float = 0.05, n: int = 40, observe: str = "prey", n_f: int = 100, data_seed: int = 0) -> Problem:
-    """Two species on [0, 10]; prey are measured with noise, predators are not seen. Three rates and both starts are unknown.
+def lotka_volterra(
+    *, sd: float = 0.05, n: int = 40, observe: str = "prey", n_f: int = 100, data_seed: int = 0
+) -> Problem:
+    """Two species on [0, 10]; prey are measured with noise, predators are not seen.
+    Three rates and both starts are unknown.
 
-    The rate at which predators catch prey is given: the unit of an unseen species is not in the data.
+    The rate at which predators catch prey is given: the unit of an unseen species is
+    not in the data.
 
     Arguments:
         sd: standard deviation of the measurements.
@@ -49,7 +53,9 @@ def lotka_volterra(*, sd: float = 0.05, n: int = 40, observe: str = "prey", n_f:
     t, random = np.linspace(0, _END, n), np.random.default_rng(data_seed)
     times, solved, slopes = _solution()
     seen = ["prey", "predator"][: 1 if observe == "prey" else 2]
-    data = {name: np.interp(t, times, solved[name]) + sd * random.standard_normal(n) for name in seen}
+    data = {
+        name: np.interp(t, times, solved[name]) + sd * random.standard_normal(n) for name in seen
+    }
     return Problem(
         name="lotka-volterra",
         equation=_equation,
@@ -58,7 +64,10 @@ def lotka_volterra(*, sd: float = 0.05, n: int = 40, observe: str = "prey", n_f:
         collocation=grid(n_f),
         outputs={"prey": Output(positive=True), "predator": Output(positive=True)},
         observations=[Observed(name, x=t, y=y, noise=Gaussian(sd=sd)) for name, y in data.items()],
-        truth=Truth(outputs={name: _table(times, solved[name], slopes[name]) for name in solved}, unknowns=dict(_RATES)),
+        truth=Truth(
+            outputs={name: _table(times, solved[name], slopes[name]) for name in solved},
+            unknowns=dict(_RATES),
+        ),
         options={"sd": sd, "n": n, "observe": observe, "n_f": n_f, "data_seed": data_seed},
     )
 
@@ -70,7 +79,9 @@ def _table(times: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> Any:
     def curve(t: Any) -> Any:
         i = jnp.clip(jnp.asarray(t / step).astype(int), 0, len(times) - 2)
         s = t / step - i
-        (a, b), (c, d) = ((jnp.asarray(v)[i], jnp.asarray(v)[i + 1]) for v in (values, step * slopes))
+        (a, b), (c, d) = (
+            (jnp.asarray(v)[i], jnp.asarray(v)[i + 1]) for v in (values, step * slopes)
+        )
         return a + s * (c + s * (3 * (b - a) - 2 * c - d + s * (2 * (a - b) + c + d)))
 
     return curve
@@ -90,4 +101,8 @@ def _solution() -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray
     times = np.linspace(0, _END, _GRID)
     found = solve_ivp(slope, (0, _END), _START, t_eval=times, rtol=1e-10, atol=1e-12)
     names = ("prey", "predator")
-    return times, dict(zip(names, found.y, strict=True)), dict(zip(names, np.array(slope(0.0, found.y)), strict=True))
+    return (
+        times,
+        dict(zip(names, found.y, strict=True)),
+        dict(zip(names, np.array(slope(0.0, found.y)), strict=True)),
+    )

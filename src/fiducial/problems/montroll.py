@@ -23,18 +23,32 @@ _MIDDLE = 20.0
 
 
 def _volume(t: Any, pace: Any, most: Any, seen: Any, exponent: Any, day: float) -> Any:
-    """The solution with ``pace = k theta``, through a volume whose logarithm was seen on a day."""
-    return most * (1 + ((np.exp(seen) / most) ** -exponent - 1) * np.exp(-pace * (t - day))) ** (-1 / exponent)
+    """The solution with ``pace = k theta``, through a volume whose logarithm was
+    seen on a day.
+    """
+    return most * (1 + ((np.exp(seen) / most) ** -exponent - 1) * np.exp(-pace * (t - day))) ** (
+        -1 / exponent
+    )
 
 
 def _exact(table: Table, theta: float | None, noise: str) -> ExactCurve:
-    """The solution is a known curve in k, C, the logarithm of a volume, and the exponent where that is unknown."""
+    """The solution is a known curve in k, C, the logarithm of a volume, and the
+    exponent where that is unknown.
+    """
     times = table["time_days"]
     h = np.sqrt(times) if noise == "sqrt" else 1.0
     if theta is not None:
-        return ExactCurve(lambda t, p: _volume(t, p[0] * theta, p[1], p[2], theta, _FIRST), times, (1.3, 7.5, -4.0), ("k", "C"), "p", h=h)
+        return ExactCurve(
+            lambda t, p: _volume(t, p[0] * theta, p[1], p[2], theta, _FIRST),
+            times,
+            (1.3, 7.5, -4.0),
+            ("k", "C"),
+            "p",
+            h=h,
+        )
 
-    # k theta and a volume in the middle are well known, so that samples from around the fit cover the whole density
+    # k theta and a volume in the middle are well known, so that samples from around the
+    # fit cover the whole density
     def curve(t: Any, p: Any) -> Any:
         return np.where(np.asarray(p[3]) > 0, _volume(t, p[0], p[1], p[2], p[3], _MIDDLE), np.nan)
 
@@ -43,18 +57,24 @@ def _exact(table: Table, theta: float | None, noise: str) -> ExactCurve:
 
 
 def montroll(*, theta: float | None = 0.1, noise: str = "sqrt") -> Problem:
-    """p' = k p (1 - (p / C)^theta) for 45 volumes of V79 tumour spheroids over 60 days; k, C and the noise size unknown.
+    """p' = k p (1 - (p / C)^theta) for 45 volumes of V79 tumour spheroids over 60 days;
+    k, C and the noise size unknown.
 
     Arguments:
-        theta: the exponent; None to leave it unknown, too (as ``exponent``), which the data can hardly tell from k.
-        noise: how errors grow: ``"sqrt"``, as the square root of time, as in the paper, or ``"constant"``.
+        theta: the exponent; None to leave it unknown, too (as ``exponent``), which the
+            data can hardly tell from k.
+        noise: how errors grow: ``"sqrt"``, as the square root of time, as in the paper,
+            or ``"constant"``.
 
     Example:
         >>> list(montroll(theta=None).unknowns)
         ['k', 'C', 'exponent']
     """
     if theta is not None and not (isinstance(theta, int | float) and theta > 0):
-        raise ValueError(f"montroll(theta={theta!r}): give a positive number, or None (none on the command line) to leave it unknown")
+        raise ValueError(
+            f"montroll(theta={theta!r}): give a positive number, or None (none on the command line)"
+            " to leave it unknown"
+        )
     if noise not in ("sqrt", "constant"):
         raise ValueError(f"montroll(noise={noise!r}): give 'sqrt' or 'constant'")
     unknowns: dict[str, AbstractUnknown] = {"k": Positive(1.0), "C": Positive(7.0)}
@@ -63,14 +83,30 @@ def montroll(*, theta: float | None = 0.1, noise: str = "sqrt") -> Problem:
     table = v79_tumour()
     return Problem(
         name="montroll",
-        equation=lambda p, t, c: derivative(p, t) - c["k"] * p(t) * (1 - (p(t) / c["C"]) ** (c["exponent"] if theta is None else theta)),
+        equation=lambda p, t, c: (
+            derivative(p, t)
+            - c["k"] * p(t) * (1 - (p(t) / c["C"]) ** (c["exponent"] if theta is None else theta))
+        ),
         domain=Box(t=(_FIRST, 60)),
         unknowns=unknowns,
         outputs={"p": Output(positive=True)},
         network=MLP((50, 50), softplus(beta=10.0)),
-        observations=[Observed("p", x=table["time_days"], y=table["volume"], noise=Gaussian(h=jnp.sqrt if noise == "sqrt" else None))],
+        observations=[
+            Observed(
+                "p",
+                x=table["time_days"],
+                y=table["volume"],
+                noise=Gaussian(h=jnp.sqrt if noise == "sqrt" else None),
+            )
+        ],
         units={"t": "days", "p": "10^9 um^3", "k": "1/day", "C": "10^9 um^3"},
         exact=_exact(table, theta, noise),
-        paper={"efi": {**PAPER_EFI_REAL_DATA, "sgld_learning_rate": "poly_1e-4_10_0.95", "encoder": (32, 32, 16)}},
+        paper={
+            "efi": {
+                **PAPER_EFI_REAL_DATA,
+                "sgld_learning_rate": "poly_1e-4_10_0.95",
+                "encoder": (32, 32, 16),
+            }
+        },
         options={"theta": theta, "noise": noise},
     )

@@ -11,7 +11,8 @@ from ..posing.problem import Problem, Truth
 
 
 def network_regression(*, sd: float = 0.1, n: int = 40, data_seed: int = 0) -> Problem:
-    """A smooth curve on [-1, 1], measured with noise at n points, and a network to follow it: no equation at all.
+    """A smooth curve on [-1, 1], measured with noise at n points, and a network to
+    follow it: no equation at all.
 
     Arguments:
         sd: standard deviation of the measurements.

@@ -20,7 +20,8 @@ def poisson_inverse(
     width: int = 50,
     data_seed: int = 0,
 ) -> Problem:
-    """0.01 u'' + k tanh(u) = f on [-0.7, 0.7], f known exactly, u measured with noise; k is unknown.
+    """0.01 u'' + k tanh(u) = f on [-0.7, 0.7], f known exactly, u measured with noise;
+    k is unknown.
 
     Arguments:
         sd: standard deviation of the measurements of u.
@@ -43,11 +44,21 @@ def poisson_inverse(
         domain=DOMAIN,
         unknowns={"k": Real(guess)},
         network=MLP((width, width)),
-        observations=[measured_u(x_u, sd, replicates, np.random.default_rng(data_seed)), known_f(n_f, k)],
+        observations=[
+            measured_u(x_u, sd, replicates, np.random.default_rng(data_seed)),
+            known_f(n_f, k),
+        ],
         truth=Truth(outputs={"u": solution}, unknowns={"k": k}),
         exact=ExactAnswer(x_u, sd, k=k, unknown_k=True),
         paper={
-            **paper_baselines(steps=50_000, dropout_steps=500_000, bayes_steps=50_000, sigma_f=0.05, leapfrog=10, annealing=0.0),
+            **paper_baselines(
+                steps=50_000,
+                dropout_steps=500_000,
+                bayes_steps=50_000,
+                sigma_f=0.05,
+                leapfrog=10,
+                annealing=0.0,
+            ),
             "efi": {**PAPER_EFI, "steps": 350_000, "encoder": (128, 128, 12)},
         },
         options={

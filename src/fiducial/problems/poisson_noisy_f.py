@@ -7,7 +7,15 @@ from ._paper import PAPER_EFI, paper_baselines
 from ._poisson import DOMAIN, END, ExactAnswer, linear, measured_f, measured_u, solution
 
 
-def poisson_noisy_f(*, sd: float = 0.05, sd_f: float = 0.05, sensors: int = 4, n_f: int = 40, replicates: int = 10, data_seed: int = 0) -> Problem:
+def poisson_noisy_f(
+    *,
+    sd: float = 0.05,
+    sd_f: float = 0.05,
+    sensors: int = 4,
+    n_f: int = 40,
+    replicates: int = 10,
+    data_seed: int = 0,
+) -> Problem:
     """0.01 u'' = f on [-0.7, 0.7], u and f both measured with noise.
 
     The exact answer takes f as linear between its sensors.
@@ -37,5 +45,12 @@ def poisson_noisy_f(*, sd: float = 0.05, sd_f: float = 0.05, sensors: int = 4, n
             **paper_baselines(steps=100_000, bayes_steps=50_000, sigma_f=0.05, annealing=0.0),
             "efi": {**PAPER_EFI, "learning_rate": "poly_2.5e-6_50_0.55"},
         },
-        options={"sd": sd, "sd_f": sd_f, "sensors": sensors, "n_f": n_f, "replicates": replicates, "data_seed": data_seed},
+        options={
+            "sd": sd,
+            "sd_f": sd_f,
+            "sensors": sensors,
+            "n_f": n_f,
+            "replicates": replicates,
+            "data_seed": data_seed,
+        },
     )

@@ -6,11 +6,15 @@ from ..posing.problem import Problem, Truth
 from ._poisson import DOMAIN, END, ExactAnswer, known_f, linear, measured_u, solution
 
 
-def poisson_unknown_sd(*, sd: float = 0.1, replicates: int = 30, n_f: int = 200, data_seed: int = 0) -> Problem:
-    """0.01 u'' = f on [-0.7, 0.7], f known exactly, u measured at both ends with noise of unknown size.
+def poisson_unknown_sd(
+    *, sd: float = 0.1, replicates: int = 30, n_f: int = 200, data_seed: int = 0
+) -> Problem:
+    """0.01 u'' = f on [-0.7, 0.7], f known exactly, u measured at both ends with noise
+    of unknown size.
 
     Arguments:
-        sd: the true standard deviation of the measurements, which the method is not told.
+        sd: the true standard deviation of the measurements, which the method is not
+            told.
         replicates: measurements at each end; the paper has 60 in all.
         n_f: number of points where f is known.
         data_seed: seed of the simulated measurements.
@@ -24,7 +28,10 @@ def poisson_unknown_sd(*, sd: float = 0.1, replicates: int = 30, n_f: int = 200,
         name="poisson-unknown-sd",
         equation=linear,
         domain=DOMAIN,
-        observations=[measured_u(ends, sd, replicates, np.random.default_rng(data_seed), told=False), known_f(n_f)],
+        observations=[
+            measured_u(ends, sd, replicates, np.random.default_rng(data_seed), told=False),
+            known_f(n_f),
+        ],
         truth=Truth(outputs={"u": solution}, noise={"u": {"sd": sd}}),
         exact=ExactAnswer(ends, None),
         options={"sd": sd, "replicates": replicates, "n_f": n_f, "data_seed": data_seed},

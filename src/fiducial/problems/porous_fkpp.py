@@ -1,4 +1,6 @@
-"""Scratch assays and the porous variant of the FKPP equation: real data of the paper."""
+"""Scratch assays and the porous variant of the FKPP equation: real data of the
+paper.
+"""
 
 from typing import Any
 
@@ -19,15 +21,20 @@ def porous_fkpp(
     n_x: int = 50,
     n_t: int = 20,
 ) -> Problem:
-    """u_t = D ((u / 1700)^m u_x)_x + r u (1 - u / 1700) for the density of cells that close a scratch; D, m, r and the profile at t = 0 are unknown.
+    """u_t = D ((u / 1700)^m u_x)_x + r u (1 - u / 1700) for the density of cells that
+    close a scratch; D, m, r and the profile at t = 0 are unknown.
 
     Arguments:
         cells: cells put into each well: 10,000, 12,000, ... or 20,000.
-        noise: ``"independent"`` errors of unknown size, as in the paper, or ``"correlated"`` ones.
-        wells: ``"mean"`` of the three wells, as in the paper, all three as ``"replicates"``, or as three ``"experiments"``
-            with a start and errors of their own, and the same constants.
-        knots: number of values that give the profile at t = 0, with a smooth curve through them.
-        floor: what u / 1700 is smoothly kept above within the power; a power of a negative number is none.
+        noise: ``"independent"`` errors of unknown size, as in the paper, or
+            ``"correlated"`` ones.
+        wells: ``"mean"`` of the three wells, as in the paper, all three as
+            ``"replicates"``, or as three ``"experiments"`` with a start and errors of
+            their own, and the same constants.
+        knots: number of values that give the profile at t = 0, with a smooth curve
+            through them.
+        floor: what u / 1700 is smoothly kept above within the power; a power of a
+            negative number is none.
         n_x: points in space where the equation must hold.
         n_t: times at which it must (the paper has a grid of 50 x 10).
 
@@ -36,7 +43,9 @@ def porous_fkpp(
         ['D', 'm', 'r', 'start']
     """
     if not floor > 0:
-        raise ValueError(f"porous-fkpp(floor={floor!r}): give a small positive number, such as 0.05")
+        raise ValueError(
+            f"porous-fkpp(floor={floor!r}): give a small positive number, such as 0.05"
+        )
 
     def diffusivity(u: Any, p: Any) -> Any:
         share = u / CAPACITY
@@ -44,4 +53,15 @@ def porous_fkpp(
         return p["D"] * filled ** p["m"]
 
     transport: dict[str, AbstractUnknown] = {"D": Positive(0.05), "m": Real(0.5)}
-    return scratch_problem("porous-fkpp", diffusivity, transport, cells=cells, noise=noise, wells=wells, knots=knots, n_x=n_x, n_t=n_t, floor=floor)
+    return scratch_problem(
+        "porous-fkpp",
+        diffusivity,
+        transport,
+        cells=cells,
+        noise=noise,
+        wells=wells,
+        knots=knots,
+        n_x=n_x,
+        n_t=n_t,
+        floor=floor,
+    )

@@ -1,4 +1,6 @@
-"""The decaying Taylor-Green vortex: Navier-Stokes with unknown viscosity and unseen pressure."""
+"""The decaying Taylor-Green vortex: Navier-Stokes with unknown viscosity and unseen
+pressure.
+"""
 
 from typing import Any
 
@@ -23,7 +25,11 @@ def _navier_stokes(f: Any, at: Any, p: Any) -> tuple[Any, Any, Any]:
     u, v = f.u(at), f.v(at)
 
     def carried(component: Any) -> Any:
-        return derivative(component, at, "t") + u * derivative(component, at, "x") + v * derivative(component, at, "y")
+        return (
+            derivative(component, at, "t")
+            + u * derivative(component, at, "x")
+            + v * derivative(component, at, "y")
+        )
 
     return (
         carried(f.u) + derivative(f.p, at, "x") - p["nu"] * laplacian(f.u, at),
@@ -47,11 +53,20 @@ def _velocity(x: Any, y: Any, xp: Any = np) -> tuple[Any, Any]:
 
 
 def taylor_green(
-    *, sd: float = 0.02, nu: float = 0.1, sensors: int = 4, times: int = 3, n_f: int = 250, n_edge: int = 5, data_seed: int = 0
+    *,
+    sd: float = 0.02,
+    nu: float = 0.1,
+    sensors: int = 4,
+    times: int = 3,
+    n_f: int = 250,
+    n_edge: int = 5,
+    data_seed: int = 0,
 ) -> Problem:
-    """Navier-Stokes on [0, pi]^2 for t in [0, 1]; both components of the velocity are measured with noise, the viscosity nu is unknown.
+    """Navier-Stokes on [0, pi]^2 for t in [0, 1]; both components of the velocity are
+    measured with noise, the viscosity nu is unknown.
 
-    The velocity at t = 0 is known, and the walls are smooth. The pressure is never seen; it is given relative to the corner (0, 0).
+    The velocity at t = 0 is known, and the walls are smooth. The pressure is never
+    seen; it is given relative to the corner (0, 0).
 
     Arguments:
         sd: standard deviation of the measurements.
@@ -68,7 +83,10 @@ def taylor_green(
     """
     box = Box(x=(0, _SIDE), y=(0, _SIDE), t=(0, _END))
     inner = np.linspace(0, _SIDE, sensors + 1)[:-1] + _SIDE / sensors / 2
-    x, y, t = (v.ravel() for v in np.meshgrid(inner, inner, np.linspace(0, _END, times + 1)[1:], indexing="ij"))
+    x, y, t = (
+        v.ravel()
+        for v in np.meshgrid(inner, inner, np.linspace(0, _END, times + 1)[1:], indexing="ij")
+    )
     decay, random = np.exp(-2 * nu * t), np.random.default_rng(data_seed)
     seen = [speed * decay + sd * random.standard_normal(x.size) for speed in _velocity(x, y)]
 
@@ -91,7 +109,10 @@ def taylor_green(
         network=MLP((30, 30)),
         constraint=_start_and_walls,
         observations=[
-            *(Observed(name, x={"x": x, "y": y, "t": t}, y=values, noise=Gaussian(sd=sd)) for name, values in zip("uv", seen, strict=True)),
+            *(
+                Observed(name, x={"x": x, "y": y, "t": t}, y=values, noise=Gaussian(sd=sd))
+                for name, values in zip("uv", seen, strict=True)
+            ),
             Observed(slip_x, x=edges(box, n_edge, x="both")),
             Observed(slip_y, x=edges(box, n_edge, y="both")),
             Observed(corner, x={"x": 0.0, "y": 0.0, "t": np.linspace(0, _END, 10)}),
@@ -100,9 +121,19 @@ def taylor_green(
             outputs={
                 "u": lambda at: _velocity(at.x, at.y, jnp)[0] * jnp.exp(-2 * nu * at.t),
                 "v": lambda at: _velocity(at.x, at.y, jnp)[1] * jnp.exp(-2 * nu * at.t),
-                "p": lambda at: (jnp.cos(2 * at.x) + jnp.cos(2 * at.y) - 2) / 4 * jnp.exp(-4 * nu * at.t),
+                "p": lambda at: (
+                    (jnp.cos(2 * at.x) + jnp.cos(2 * at.y) - 2) / 4 * jnp.exp(-4 * nu * at.t)
+                ),
             },
             unknowns={"nu": nu},
         ),
-        options={"sd": sd, "nu": nu, "sensors": sensors, "times": times, "n_f": n_f, "n_edge": n_edge, "data_seed": data_seed},
+        options={
+            "sd": sd,
+            "nu": nu,
+            "sensors": sensors,
+            "times": times,
+            "n_f": n_f,
+            "n_edge": n_edge,
+            "data_seed": data_seed,
+        },
     )

@@ -1,4 +1,6 @@
-"""Which derivatives of a function a user's quantity is made of, found out by asking it."""
+"""Which derivatives of a function a user's quantity is made of, found out by asking
+it.
+"""
 
 import itertools
 import math
@@ -18,7 +20,9 @@ _HIGHEST = 6
 """Order of the highest derivative that is looked for."""
 
 AtPoint = Callable[[Callable[[tuple[Array, ...]], Array], Array, Array], Array]
-"""``(function, row, number) -> number``: made of a function of the coordinates at a point; the number is a seed for what else it needs."""
+"""``(function, row, number) -> number``: made of a function of the coordinates at a
+point; the number is a seed for what else it needs.
+"""
 
 
 def all_indices(coordinates: int, order: int) -> tuple[Index, ...]:
@@ -28,14 +32,18 @@ def all_indices(coordinates: int, order: int) -> tuple[Index, ...]:
         >>> all_indices(2, 1)
         ((0, 0), (0, 1), (1, 0))
     """
-    return tuple(i for i in itertools.product(range(order + 1), repeat=coordinates) if sum(i) <= order)
+    return tuple(
+        i for i in itertools.product(range(order + 1), repeat=coordinates) if sum(i) <= order
+    )
 
 
 def indices_used(quantity: AtPoint, rows: np.ndarray, outputs: int) -> tuple[Index, ...] | None:
-    """Which derivatives of a function a quantity at a point is made of, or None if it looks beyond the point.
+    """Which derivatives of a function a quantity at a point is made of, or None if it
+    looks beyond the point.
 
-    The derivatives are those it asks for. Then it is given random functions, and polynomials that have these derivatives in common
-    with them and no others; if they make a difference, it evaluates the function elsewhere.
+    The derivatives are those it asks for. Then it is given random functions, and
+    polynomials that have these derivatives in common with them and no others; if they
+    make a difference, it evaluates the function elsewhere.
 
     Arguments:
         quantity: the quantity.
@@ -47,31 +55,51 @@ def indices_used(quantity: AtPoint, rows: np.ndarray, outputs: int) -> tuple[Ind
     every = all_indices(coordinates, _HIGHEST)
     shapes = {index: jax.ShapeDtypeStruct((outputs,), jnp.float64) for index in every}
 
-    def of_coefficients(coefficients: Coefficients, row: Array, seed: Array, seen: Seen | None = None) -> Array:
+    def of_coefficients(
+        coefficients: Coefficients, row: Array, seed: Array, seen: Seen | None = None
+    ) -> Array:
         return quantity(lambda at: derivative_at(zero, seen, coefficients, at), row, seed)
 
     try:
-        jax.eval_shape(partial(of_coefficients, seen=seen), shapes, jnp.asarray(rows[0]), jnp.asarray(0))
+        jax.eval_shape(
+            partial(of_coefficients, seen=seen), shapes, jnp.asarray(rows[0]), jnp.asarray(0)
+        )
     except KeyError:  # of higher order than any we look for
         return None
     used = with_lower([zero, *seen.indices])
     generator = np.random.default_rng(0)
     sizes = 10.0 ** generator.uniform(-1, 1, (_DRAWS, len(rows), 1))
-    drawn = {index: jnp.asarray(sizes * generator.standard_normal((_DRAWS, len(rows), outputs))) for index in used}
+    drawn = {
+        index: jnp.asarray(sizes * generator.standard_normal((_DRAWS, len(rows), outputs)))
+        for index in used
+    }
     bends = jnp.asarray(generator.standard_normal((_DRAWS, len(rows), coordinates)))
 
-    def differ(coefficients: Coefficients, bend: Array, row: Array, seed: Array) -> tuple[Array, Array]:
+    def differ(
+        coefficients: Coefficients, bend: Array, row: Array, seed: Array
+    ) -> tuple[Array, Array]:
         def elsewhere(at: tuple[Array, ...]) -> Array:
-            # the same derivatives at the point, and not the same function: by products, as a power of zero has no derivative
+            # the same derivatives at the point, and not the same function: by products,
+            # as a power of zero has no derivative
             off = [a - b for a, b in zip(at, row, strict=True)]
             total = math.prod([sum(b * o for b, o in zip(bend, off, strict=True))] * (_HIGHEST + 1))
             for index, value in coefficients.items():
-                total = total + value * math.prod(o for o, count in zip(off, index, strict=True) for _ in range(count))
+                total = total + value * math.prod(
+                    o for o, count in zip(off, index, strict=True) for _ in range(count)
+                )
             return total
 
         return of_coefficients(coefficients, row, seed), quantity(elsewhere, row, seed)
 
-    here, there = run_once(jax.vmap(jax.vmap(differ, (0, 0, 0, None)), (0, 0, None, 0)), drawn, bends, jnp.asarray(rows), jnp.arange(_DRAWS))
+    here, there = run_once(
+        jax.vmap(jax.vmap(differ, (0, 0, 0, None)), (0, 0, None, 0)),
+        drawn,
+        bends,
+        jnp.asarray(rows),
+        jnp.arange(_DRAWS),
+    )
     defined = np.isfinite(here) & np.isfinite(there)
-    same = np.isclose(here, there, rtol=1e-8, atol=1e-8 * np.max(np.abs(here), where=defined, initial=0.0))
+    same = np.isclose(
+        here, there, rtol=1e-8, atol=1e-8 * np.max(np.abs(here), where=defined, initial=0.0)
+    )
     return used if defined.any() and same[defined].all() else None

@@ -1,4 +1,6 @@
-"""The layers of a fully connected network, evaluated at a point or for a Taylor polynomial around it."""
+"""The layers of a fully connected network, evaluated at a point or for a Taylor
+polynomial around it.
+"""
 
 import equinox as eqx
 from jaxtyping import Array, Float
@@ -12,8 +14,12 @@ class Layers(eqx.Module):
     biases: list[Array]
     activation: Activation = eqx.field(static=True)
 
-    def __call__(self, x: Float[Array, " n_in"], units: Float[Array, " u"] | None = None) -> Float[Array, " n_out"]:
-        """The outputs; ``units`` are factors for the hidden units of all layers, the first layer's first."""
+    def __call__(
+        self, x: Float[Array, " n_in"], units: Float[Array, " u"] | None = None
+    ) -> Float[Array, " n_out"]:
+        """The outputs; ``units`` are factors for the hidden units of all layers, the
+        first layer's first.
+        """
         start = 0
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             x = self.activation(weight @ x + bias)
@@ -21,8 +27,14 @@ class Layers(eqx.Module):
                 x, start = x * units[start : start + x.size], start + x.size
         return self.weights[-1] @ x + self.biases[-1]
 
-    def series(self, x: Coefficients, indices: tuple[Index, ...], units: Float[Array, "u *points"] | None = None) -> Coefficients:
-        """The same for a polynomial, or for one around each of many points: the coefficients of the outputs, points last.
+    def series(
+        self,
+        x: Coefficients,
+        indices: tuple[Index, ...],
+        units: Float[Array, "u *points"] | None = None,
+    ) -> Coefficients:
+        """The same for a polynomial, or for one around each of many points: the
+        coefficients of the outputs, points last.
 
         A coefficient that is the same at all points may have one in their place.
         """

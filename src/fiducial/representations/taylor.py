@@ -1,10 +1,11 @@
-"""Local Taylor polynomials: every derivative that an equation uses, in one pass through a network.
+"""Local Taylor polynomials: every derivative that an equation uses, in one pass through
+a network.
 
-A nested derivative of order k carries 2^k copies of a point through the network, and each has a reverse
-pass of its own. The coefficients of a Taylor polynomial are only k + 1. So an equation is evaluated with
-the polynomial around its point in place of the network: the user's derivatives, however they are nested, then
-choose among a few numbers.
-"""
+A nested derivative of order k carries 2^k copies of a point through the network, and
+each has a reverse pass of its own. The coefficients of a Taylor polynomial are only k +
+1. So an equation is evaluated with the polynomial around its point in place of the
+network: the user's derivatives, however they are nested, then choose among a few
+numbers."""
 
 import itertools
 import math
@@ -34,15 +35,21 @@ def with_lower(indices: Iterable[Index]) -> tuple[Index, ...]:
     return tuple(sorted(found, key=lambda i: (sum(i), i)))
 
 
-def coordinate_series(places: Float[Array, "d *points"], unit: Float[Array, " d"], indices: tuple[Index, ...]) -> Coefficients:
-    """The coordinates themselves, in some unit, as polynomials of how far they are from a point, or from each of many."""
+def coordinate_series(
+    places: Float[Array, "d *points"], unit: Float[Array, " d"], indices: tuple[Index, ...]
+) -> Coefficients:
+    """The coordinates themselves, in some unit, as polynomials of how far they are
+    from a point, or from each of many.
+    """
     d = len(places)
     slopes = jnp.diag(1 / unit).reshape(d, d, *(1 for _ in places.shape[1:]))
     first = {tuple(int(i == j) for j in range(d)): slopes[i] for i in range(d)}
     return {(0,) * d: places} | {index: v for index, v in first.items() if index in indices}
 
 
-def compose(function: Callable[[Array], Array], inner: Coefficients, indices: tuple[Index, ...]) -> Coefficients:
+def compose(
+    function: Callable[[Array], Array], inner: Coefficients, indices: tuple[Index, ...]
+) -> Coefficients:
     """The polynomial of an elementwise function of a polynomial.
 
     Example:
@@ -84,8 +91,12 @@ class Seen:
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
-def derivative_at(index: Index, seen: Seen | None, coefficients: Coefficients, at: tuple[Array, ...]) -> Array:
-    """A coefficient as a function of the point that the polynomial is around, whose derivatives are the next coefficients."""
+def derivative_at(
+    index: Index, seen: Seen | None, coefficients: Coefficients, at: tuple[Array, ...]
+) -> Array:
+    """A coefficient as a function of the point that the polynomial is around, whose
+    derivatives are the next coefficients.
+    """
     del at
     if seen is not None:
         seen.indices.add(index)

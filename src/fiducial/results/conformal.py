@@ -5,24 +5,29 @@ import math
 import numpy as np
 
 
-def conformal_limits(values: np.ndarray, sizes: np.ndarray, z: np.ndarray, fold: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+def conformal_limits(
+    values: np.ndarray, sizes: np.ndarray, z: np.ndarray, fold: np.ndarray, level: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Limits of jackknife+, or of split conformal prediction where there is one fit.
 
-    Under exchangeability jackknife+ covers at least ``2 level - 1`` of the time and in practice ``level``, split conformal at least ``level``.
+    Under exchangeability jackknife+ covers at least ``2 level - 1`` of the time and in
+    practice ``level``, split conformal at least ``level``.
 
     Arguments:
         values: the solution at some points by each fit, (fit, point).
         sizes: standard deviations of a new measurement there, (fit, point).
-        z: for each measurement that was left out its distance from the fit without it, in standard deviations.
+        z: for each measurement that was left out its distance from the fit without it,
+            in standard deviations.
         fold: number of that fit.
         level: level of the interval.
 
     Reference:
-        Barber, Candès, Ramdas, Tibshirani (2021), Predictive inference with the jackknife+, Ann. Statist. 49.
+        Barber, Candès, Ramdas, Tibshirani (2021), Predictive inference with the
+        jackknife+, Ann. Statist. 49.
 
     Example:
-        >>> z = np.arange(-10.0, 11.0)
-        >>> lower, upper = conformal_limits(np.zeros((1, 1)), np.ones((1, 1)), z, np.zeros(21, int), 0.9)
+        >>> z, fold = np.arange(-10.0, 11.0), np.zeros(21, int)
+        >>> lower, upper = conformal_limits(np.zeros((1, 1)), np.ones((1, 1)), z, fold, 0.9)
         >>> lower.tolist(), upper.tolist()
         ([-10.0], [10.0])
     """
@@ -30,7 +35,10 @@ def conformal_limits(values: np.ndarray, sizes: np.ndarray, z: np.ndarray, fold:
     rank = math.ceil(level * (n + 1) - 1e-9)
     if rank > n:
         least = math.ceil(level / (1 - level) - 1e-9)
-        raise ValueError(f"level={level:g} needs at least {least} measurements that were left out once, and there are {n}; ask for a lower level")
+        raise ValueError(
+            f"level={level:g} needs at least {least} measurements that were left out once, and"
+            f" there are {n}; ask for a lower level"
+        )
     reach = np.abs(z)[:, None] * sizes[fold]
     upper = np.sort(values[fold] + reach, axis=0)[rank - 1]
     return np.sort(values[fold] - reach, axis=0)[n - rank], upper

@@ -18,7 +18,8 @@ class Constants(NamedTuple):
         labels: name of each component, as in ``Result.parameters``.
         names: name of the unknown it belongs to.
         values: the draws, (draw, component).
-        positive: which of them are positive by nature, and compared by their logarithms.
+        positive: which of them are positive by nature, and compared by their
+            logarithms.
     """
 
     labels: list[str]
@@ -29,7 +30,9 @@ class Constants(NamedTuple):
     @property
     def scaled(self) -> np.ndarray:
         """The draws, logarithms where constants are positive."""
-        return np.where(self.positive, np.log(np.where(self.positive, self.values, 1.0)), self.values)
+        return np.where(
+            self.positive, np.log(np.where(self.positive, self.values, 1.0)), self.values
+        )
 
     @property
     def still(self) -> np.ndarray:
@@ -39,7 +42,9 @@ class Constants(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two constants that move together, by their numbers; ``slope`` says how the first follows the second."""
+    """Two constants that move together, by their numbers; ``slope`` says how the
+    first follows the second.
+    """
 
     first: int
     second: int
@@ -48,7 +53,9 @@ class Pair(NamedTuple):
 
 
 def constants(result: "Result") -> Constants | None:
-    """The draws of a result's unknown constants; None without draws or without unknowns."""
+    """The draws of a result's unknown constants; None without draws or without
+    unknowns.
+    """
     draws, unknowns = result.draws, result.problem.unknowns
     if draws is None or not unknowns:
         return None
@@ -73,7 +80,12 @@ def pairs(found: Constants) -> list[Pair]:
     correlation = np.corrcoef(scaled[:, moving].T)
     sd = scaled.std(axis=0)
     every = [
-        Pair(int(i), int(j), float(correlation[a, b]), float(np.sign(correlation[a, b]) * sd[i] / sd[j]))
+        Pair(
+            int(i),
+            int(j),
+            float(correlation[a, b]),
+            float(np.sign(correlation[a, b]) * sd[i] / sd[j]),
+        )
         for a, i in enumerate(moving)
         for b, j in enumerate(moving)
         if a < b
@@ -82,7 +94,9 @@ def pairs(found: Constants) -> list[Pair]:
 
 
 def hardly_known(found: Constants) -> np.ndarray:
-    """Which constants have a 95 % interval that is wider than their median is large; a mean need not exist."""
+    """Which constants have a 95 % interval that is wider than their median is large;
+    a mean need not exist.
+    """
     lower, middle, upper = np.quantile(found.values, [0.025, 0.5, 0.975], axis=0, method="weibull")
     return upper - lower > np.abs(middle)
 
@@ -97,5 +111,8 @@ def describe(found: Constants, pair: Pair) -> str:
         left, right = (f"log {n}" if found.positive[k] else n for k, n in ((i, one), (j, other)))
         how = f"{left} changes by {pair.slope:.2g} for each unit of {right}"
     spans = [np.quantile(found.values[:, k], [0.025, 0.975], method="weibull") for k in (i, j)]
-    far = ", ".join(f"{n} from {low:.2g} to {high:.2g}" for n, (low, high) in zip((one, other), spans, strict=True))
+    far = ", ".join(
+        f"{n} from {low:.2g} to {high:.2g}"
+        for n, (low, high) in zip((one, other), spans, strict=True)
+    )
     return f"{one} and {other} move together (correlation {pair.correlation:.4f}; {how}), {far}"

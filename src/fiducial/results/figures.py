@@ -18,8 +18,12 @@ if TYPE_CHECKING:
 _MOST_CONSTANTS = 6
 
 
-def plot(result: "Result", level: float = 0.95, slices: Mapping[str, Sequence[float]] | None = None) -> Any:
-    """The solution with its intervals and the data: lines over one coordinate, maps and slices over two or more."""
+def plot(
+    result: "Result", level: float = 0.95, slices: Mapping[str, Sequence[float]] | None = None
+) -> Any:
+    """The solution with its intervals and the data: lines over one coordinate, maps
+    and slices over two or more.
+    """
     if len(result.problem.domain.names) > 1:
         return _maps(result, level, cuts(result.problem, slices))
     if slices is not None:
@@ -44,7 +48,9 @@ def _title(result: "Result") -> str:
 
 
 def _lines(result: "Result", level: float) -> Any:
-    """Each output over the coordinate; beside it what the band leaves open, as a deviation from the mean."""
+    """Each output over the coordinate; beside it what the band leaves open, as a
+    deviation from the mean.
+    """
     points = result.grid(401)
     x, (coordinate,) = points.array[:, 0], result.problem.domain.names
     found = lines(result, points, level)
@@ -66,7 +72,9 @@ def _lines(result: "Result", level: float) -> Any:
 
 
 def _maps(result: "Result", level: float, where: Cuts) -> Any:
-    """For each output maps over the first two coordinates, further ones being held at the middle of their range, and slices below."""
+    """For each output maps over the first two coordinates, further ones being held
+    at the middle of their range, and slices below.
+    """
     domain = result.problem.domain
     n = 81
     plane = {c: n if i < 2 else 1 for i, c in enumerate(domain.names)}
@@ -77,13 +85,21 @@ def _maps(result: "Result", level: float, where: Cuts) -> Any:
     wide = any(line.interval for line in found.values())
     rows, columns = 1 + wide, len(where[1])
     figure = _new_figure(len(found) * (1 + 0.8 * rows), max(2, 0.6 * columns))
-    parts = figure.subfigures(2 * len(found), 1, height_ratios=[1, 0.8 * rows] * len(found), squeeze=False)[:, 0]
+    parts = figure.subfigures(
+        2 * len(found), 1, height_ratios=[1, 0.8 * rows] * len(found), squeeze=False
+    )[:, 0]
     below: dict[str, Any] = {}
     for k, (name, line) in enumerate(found.items()):
         shown = [(line.mean, name, "viridis")]
         if line.interval:
             of = "band" if line.band else "interval of new measurements"
-            shown.append((line.interval[1] - line.interval[0], f"width of the {100 * level:g} % {of} of {name}", "magma"))
+            shown.append(
+                (
+                    line.interval[1] - line.interval[0],
+                    f"width of the {100 * level:g} % {of} of {name}",
+                    "magma",
+                )
+            )
         panels = parts[2 * k].subplots(1, 1 + wide, squeeze=False)[0]
         for axis in panels[len(shown) :]:
             axis.set_axis_off()
@@ -97,30 +113,56 @@ def _maps(result: "Result", level: float, where: Cuts) -> Any:
     return figure
 
 
-def _map(result: "Result", axis: Any, name: str, a: np.ndarray, b: np.ndarray, value: np.ndarray, colours: str) -> None:
+def _map(
+    result: "Result",
+    axis: Any,
+    name: str,
+    a: np.ndarray,
+    b: np.ndarray,
+    value: np.ndarray,
+    colours: str,
+) -> None:
     image = axis.pcolormesh(a, b, value, cmap=colours, shading="gouraud", rasterized=True)
     axis.figure.colorbar(image, ax=axis)
     for g in result.problem.groups:
         if g.output == name:
             x, y = g.sites.array[:, :2].T
-            axis.plot(x, y, ls="none", marker="s" if g.exact else "o", ms=2.5, color="white", mec="black", mew=0.4)
+            axis.plot(
+                x,
+                y,
+                ls="none",
+                marker="s" if g.exact else "o",
+                ms=2.5,
+                color="white",
+                mec="black",
+                mew=0.4,
+            )
     first, second = result.problem.domain.names[:2]
     axis.set(xlabel=label(result, first), ylabel=label(result, second))
 
 
 def plot_constants(result: "Result") -> Any:
-    """The draws of the unknown constants against each other, and a histogram of each; logarithmic where a positive one spans a factor of ten.
+    """The draws of the unknown constants against each other, and a histogram of each;
+    logarithmic where a positive one spans a factor of ten.
 
     Of more than six those that are correlated most.
     """
     found = constants(result)
     every = pairs(found) if found is not None else []
     if found is None or not every:
-        raise ValueError("plot_constants: a result with draws of two unknown constants or more is needed; use plot")
-    shown = sorted(list(dict.fromkeys(i for p in every for i in (p.first, p.second)))[:_MOST_CONSTANTS])
+        raise ValueError(
+            "plot_constants: a result with draws of two unknown constants or more is needed; use"
+            " plot"
+        )
+    shown = sorted(
+        list(dict.fromkeys(i for p in every for i in (p.first, p.second)))[:_MOST_CONSTANTS]
+    )
     correlation = {(p.first, p.second): p.correlation for p in every}
     span = [np.quantile(found.values[:, i], [0.025, 0.975]) for i in range(len(found.labels))]
-    scales = ["log" if positive and high > 10 * low else "linear" for positive, (low, high) in zip(found.positive, span, strict=True)]
+    scales = [
+        "log" if positive and high > 10 * low else "linear"
+        for positive, (low, high) in zip(found.positive, span, strict=True)
+    ]
     truth = result.parameters()["truth"]
     n = len(shown)
     figure = _new_figure(0.8 * n, 0.5 * n)
@@ -139,20 +181,32 @@ def plot_constants(result: "Result") -> Any:
                 axis.set_yticks([])
             else:
                 axis.set_yscale(scales[i])
-                axis.plot(found.values[:, j], found.values[:, i], ls="none", marker=".", ms=3, color=BLUE, alpha=0.4)
+                axis.plot(
+                    found.values[:, j],
+                    found.values[:, i],
+                    ls="none",
+                    marker=".",
+                    ms=3,
+                    color=BLUE,
+                    alpha=0.4,
+                )
                 axis.set_title(f"correlation {correlation[j, i]:.3f}", fontsize=8)
                 if np.isfinite(truth[y]) and np.isfinite(truth[x]):
                     axis.plot(truth[x], truth[y], ls="none", marker="x", ms=8, color="black")
-            axis.set(xlabel=label(result, x) if a == n - 1 else "", ylabel=label(result, y) if b == 0 and a else "")
+            axis.set(
+                xlabel=label(result, x) if a == n - 1 else "",
+                ylabel=label(result, y) if b == 0 and a else "",
+            )
     figure.suptitle(_title(result), fontsize=10)
     return figure
 
 
 def plot_errors(result: "Result") -> Any:
-    """The imputed errors of each noisy group: against the true ones where these are known, else in order; and their quantiles.
+    """The imputed errors of each noisy group: against the true ones where these are
+    known, else in order; and their quantiles.
 
-    Errors that the data inform well differ from draw to draw; the bars are a standard deviation of the draws.
-    """
+    Errors that the data inform well differ from draw to draw; the bars are a standard
+    deviation of the draws."""
     from statistics import NormalDist
 
     groups = [g for g in result.problem.groups if g.name in result.tree["errors"].data_vars]
@@ -163,7 +217,10 @@ def plot_errors(result: "Result") -> Any:
         true = _true_errors(result, g)
         places = np.arange(1, z.shape[1] + 1) if true is None else true
         row[0].errorbar(places, z.mean(axis=0), z.std(axis=0), fmt="o", ms=3, lw=0.8, color=BLUE)
-        row[0].set(xlabel="observation" if true is None else "true error", ylabel=f"imputed error of {g.name}")
+        row[0].set(
+            xlabel="observation" if true is None else "true error",
+            ylabel=f"imputed error of {g.name}",
+        )
         normal = np.array([NormalDist().inv_cdf((i + 0.5) / z.shape[1]) for i in range(z.shape[1])])
         ends = 1.1 * np.array([normal.min(), normal.max()])
         if true is not None:
@@ -183,7 +240,11 @@ def _true_errors(result: "Result", group: Any) -> np.ndarray | None:
     if truth is None or group.output is None or set(group.noise_unknowns()) - set(parameters or {}):
         return None
     with jax.enable_x64(True):
-        return np.asarray(group.noise.pull(truth.at(group.points)[group.output], group.y, group.points, parameters))
+        return np.asarray(
+            group.noise.pull(
+                truth.at(group.points)[group.output], group.y, group.points, parameters
+            )
+        )
 
 
 def plot_trace(result: "Result") -> Any:
@@ -196,7 +257,13 @@ def plot_trace(result: "Result") -> Any:
             for i, chain in enumerate(values):
                 kept = np.flatnonzero(np.isfinite(chain) & (chain > 0))
                 if kept.size:
-                    axis.plot(kept, chain[kept], lw=1, color=f"C{list(node.data_vars).index(variable) % 10}", label=str(variable) if i == 0 else None)
+                    axis.plot(
+                        kept,
+                        chain[kept],
+                        lw=1,
+                        color=f"C{list(node.data_vars).index(variable) % 10}",
+                        label=str(variable) if i == 0 else None,
+                    )
         axis.set_yscale("log")
         axis.set(title=name, xlabel="record")
         if axis.lines:

@@ -18,7 +18,8 @@ def load(path: str | Path, *, problem: Problem | None = None) -> Result:
 
     Arguments:
         path: the file, or the folder of a run that holds ``result.nc``.
-        problem: the problem that was fitted; only needed when it is not from the catalogue.
+        problem: the problem that was fitted; only needed when it is not from the
+            catalogue.
 
     Example:
         ``result = fiducial.load("run.nc", problem=my_problem)``
@@ -41,7 +42,10 @@ def load(path: str | Path, *, problem: Problem | None = None) -> Result:
     if problem is None:
         name, options = tree.attrs["problem"], json.loads(tree.attrs["options"])
         if options is None or name not in problems():
-            raise ValueError(f"{path} was made with a problem of your own, '{name}'; give it: load(path, problem=...)")
+            raise ValueError(
+                f"{path} was made with a problem of your own, '{name}'; give it: load(path,"
+                " problem=...)"
+            )
         problem = problem_by_name(name, **options)
     _check_same(tree, problem, path)
     return Result(tree, problem)
@@ -50,11 +54,22 @@ def load(path: str | Path, *, problem: Problem | None = None) -> Result:
 def _check_same(tree: Any, problem: Problem, path: Path) -> None:
     stored = tree["observed"].children
     if set(stored) != {g.name for g in problem.groups}:
-        raise ValueError(f"{path} holds observations of {', '.join(stored)}; the problem has {', '.join(g.name for g in problem.groups)}")
+        raise ValueError(
+            f"{path} holds observations of {', '.join(stored)}; the problem has"
+            f" {', '.join(g.name for g in problem.groups)}"
+        )
     for g in problem.groups:
         given = {"value": g.y, **g.points.coordinates()}
-        if not all(name in stored[g.name] and np.array_equal(stored[g.name][name].values, v) for name, v in given.items()):
-            raise ValueError(f"{path}: the observations of '{g.name}' are not those of the problem given")
+        if not all(
+            name in stored[g.name] and np.array_equal(stored[g.name][name].values, v)
+            for name, v in given.items()
+        ):
+            raise ValueError(
+                f"{path}: the observations of '{g.name}' are not those of the problem given"
+            )
     size = parameter_count(problem)
     if tree["estimate"]["theta"].shape != (size,):
-        raise ValueError(f"{path} holds {tree['estimate']['theta'].size} parameters, the problem's network has {size}; give the same network")
+        raise ValueError(
+            f"{path} holds {tree['estimate']['theta'].size} parameters, the problem's network has"
+            f" {size}; give the same network"
+        )

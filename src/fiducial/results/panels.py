@@ -1,4 +1,6 @@
-"""One panel of a figure: an output along a line, with its intervals, the data and the truth."""
+"""One panel of a figure: an output along a line, with its intervals, the data and
+the truth.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,19 +36,27 @@ class Line(NamedTuple):
 
     @property
     def interval(self) -> Limits | None:
-        """The limits to look at: of the solution, or of a new measurement for a method that speaks of nothing else."""
+        """The limits to look at: of the solution, or of a new measurement for a
+        method that speaks of nothing else.
+        """
         return self.band or self.prediction
 
 
 def lines(result: "Result", points: Points, level: float, *, new: bool = True) -> dict[str, Line]:
-    """For each output what is known of it at some points; ``new=False`` spares the limits of new measurements."""
+    """For each output what is known of it at some points; ``new=False`` spares the
+    limits of new measurements.
+    """
     band, truth = result.band(points, level), result.problem.truth
     true = {} if truth is None else truth.at(points)
     prediction = _prediction(result, points, level) if new else None
     found = {}
     for name in result.problem.outputs:
         own = band.sel(output=name)
-        ahead = None if prediction is None or name not in prediction.output else _limits(prediction.sel(output=name))
+        ahead = (
+            None
+            if prediction is None or name not in prediction.output
+            else _limits(prediction.sel(output=name))
+        )
         found[name] = Line(own["mean"].values, _limits(own), ahead, true.get(name))
     return found
 
@@ -54,7 +64,9 @@ def lines(result: "Result", points: Points, level: float, *, new: bool = True) -
 def _prediction(result: "Result", points: Points, level: float) -> Any:
     try:
         return result.predict(points, level)
-    except ValueError:  # no output has noise, or its size is known at the measurements only, or they are too few for the level
+    except ValueError:
+        # no output has noise, its size is known at the measurements only, or they are
+        # too few for the level
         return None
 
 
@@ -62,14 +74,40 @@ def _limits(own: Any) -> Limits | None:
     return (own.lower.values, own.upper.values) if np.isfinite(own.lower.values).all() else None
 
 
-def draw_line(axis: Any, x: np.ndarray, line: Line, level: float, *, base: np.ndarray | float = 0.0, new: bool = True) -> None:
-    """Solution, intervals and truth, as deviations from ``base``; ``new=False`` leaves new measurements out, which would dwarf a band."""
+def draw_line(
+    axis: Any,
+    x: np.ndarray,
+    line: Line,
+    level: float,
+    *,
+    base: np.ndarray | float = 0.0,
+    new: bool = True,
+) -> None:
+    """Solution, intervals and truth, as deviations from ``base``; ``new=False``
+    leaves new measurements out, which would dwarf a band.
+    """
     if line.prediction is not None and new:
         lower, upper = line.prediction
-        axis.fill_between(x, lower - base, upper - base, color=GREY, alpha=0.2, lw=0, label=f"{100 * level:g} % of new measurements")
+        axis.fill_between(
+            x,
+            lower - base,
+            upper - base,
+            color=GREY,
+            alpha=0.2,
+            lw=0,
+            label=f"{100 * level:g} % of new measurements",
+        )
     if line.band is not None:
         lower, upper = line.band
-        axis.fill_between(x, lower - base, upper - base, color=BLUE, alpha=0.3, lw=0, label=f"{100 * level:g} % band")
+        axis.fill_between(
+            x,
+            lower - base,
+            upper - base,
+            color=BLUE,
+            alpha=0.3,
+            lw=0,
+            label=f"{100 * level:g} % band",
+        )
     axis.plot(x, line.mean - base, color=BLUE, lw=1.6, label="solution")
     if line.truth is not None:
         axis.plot(x, line.truth - base, color="black", lw=1, ls=_DASHED, label="truth")
@@ -77,14 +115,31 @@ def draw_line(axis: Any, x: np.ndarray, line: Line, level: float, *, base: np.nd
 
 def draw_data(axis: Any, group: "Group", x: np.ndarray, y: np.ndarray) -> None:
     """Values of a group of observations."""
-    style = {"marker": "s", "color": RED, "label": "exact"} if group.exact else {"marker": "o", "color": GREY, "label": "data"}
+    style = (
+        {"marker": "s", "color": RED, "label": "exact"}
+        if group.exact
+        else {"marker": "o", "color": GREY, "label": "data"}
+    )
     axis.plot(x, y, ls="none", ms=4, alpha=0.8, zorder=3, **style)
 
 
 def draw_legend(axes: Sequence[Any], side: str) -> None:
-    """One legend for several panels, above or below them all (``side="upper"`` or ``"lower"``), where it hides nothing."""
-    shown = {text: handle for axis in axes for handle, text in zip(*axis.get_legend_handles_labels(), strict=True)}
-    axes[0].figure.legend(shown.values(), shown.keys(), loc=f"outside {side} center", ncols=len(shown), frameon=False, fontsize=8)
+    """One legend for several panels, above or below them all (``side="upper"`` or
+    ``"lower"``), where it hides nothing.
+    """
+    shown = {
+        text: handle
+        for axis in axes
+        for handle, text in zip(*axis.get_legend_handles_labels(), strict=True)
+    }
+    axes[0].figure.legend(
+        shown.values(),
+        shown.keys(),
+        loc=f"outside {side} center",
+        ncols=len(shown),
+        frameon=False,
+        fontsize=8,
+    )
 
 
 def label(result: "Result", name: str) -> str:

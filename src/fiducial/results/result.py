@@ -1,4 +1,6 @@
-"""What a fit gives back: one object over an xarray tree, valid at any point of the domain."""
+"""What a fit gives back: one object over an xarray tree, valid at any point of the
+domain.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +44,8 @@ class Result:
         problem: the problem that was fitted.
 
     Example:
-        ``result.band(x, level=0.95)`` is a dataset with ``mean``, ``lower`` and ``upper``.
+        ``result.band(x, level=0.95)`` is a dataset with ``mean``, ``lower`` and
+        ``upper``.
     """
 
     def __init__(self, tree: "xr.DataTree", problem: Problem):
@@ -51,9 +54,18 @@ class Result:
 
     @classmethod
     def build(
-        cls, model: Model, method: AbstractMethod, answer: Answer, finished: Run, *, seed: int, elsewhere: "xr.Dataset | None" = None
+        cls,
+        model: Model,
+        method: AbstractMethod,
+        answer: Answer,
+        finished: Run,
+        *,
+        seed: int,
+        elsewhere: "xr.Dataset | None" = None,
     ) -> "Result":
-        """Lay the answer to the first data set of a run out as a tree, with what fits from other guesses came to."""
+        """Lay the answer to the first data set of a run out as a tree, with what
+        fits from other guesses came to.
+        """
         import xarray as xr
 
         problem, status = model.problem, finished.outcome.status[0]
@@ -71,31 +83,54 @@ class Result:
         }
         nodes: dict[str, xr.Dataset] = {
             "/": xr.Dataset({"status": ("chain", status)}, attrs=attrs),
-            "/estimate": _constants(model, answer.estimate[0][None, None]).isel(chain=0, draw=0, drop=True),
+            "/estimate": (
+                _constants(model, answer.estimate[0][None, None]).isel(chain=0, draw=0, drop=True)
+            ),
         }
         if answer.draws is not None:
             nodes["/draws"] = drawn = _constants(model, answer.draws["theta"][0])
             for name in set(drawn.data_vars) - {"theta", *problem.unknowns}:
-                # a fit takes part of the errors up, or leaves their size as it was guessed; this is the root of RSS / (n - p) where that is exact
-                nodes["/estimate"][name].values = (drawn[name] ** -2).mean(("chain", "draw")).values ** -0.5
-            errors = {g: (("chain", "draw", f"{g}_observation"), z[0]) for g, z in answer.draws["errors"].items()}
+                # a fit takes part of the errors up, or leaves their size as it was
+                # guessed; this is the root of RSS / (n - p) where that is exact
+                nodes["/estimate"][name].values = (drawn[name] ** -2).mean(
+                    ("chain", "draw")
+                ).values ** -0.5
+            errors = {
+                g: (("chain", "draw", f"{g}_observation"), z[0])
+                for g, z in answer.draws["errors"].items()
+            }
             nodes |= {"/errors": xr.Dataset(errors)} if errors else {}
         if answer.left_out is not None:
-            nodes["/left_out"] = xr.Dataset({n: ([f"{n}_{i}" for i in range(v.ndim - 1)], v[0]) for n, v in answer.left_out.items()})
+            nodes["/left_out"] = xr.Dataset(
+                {
+                    n: ([f"{n}_{i}" for i in range(v.ndim - 1)], v[0])
+                    for n, v in answer.left_out.items()
+                }
+            )
         if answer.facts:
-            nodes["/facts"] = xr.Dataset({name: ((), values[0]) for name, values in answer.facts.items()})
+            nodes["/facts"] = xr.Dataset(
+                {name: ((), values[0]) for name, values in answer.facts.items()}
+            )
         if elsewhere is not None:
             nodes["/elsewhere"] = elsewhere
         for phase, info in finished.outcome.trace.items():
-            nodes[f"/trace/{phase}"] = xr.Dataset({name: (("chain", "record"), v[0]) for name, v in info.items()})
+            nodes[f"/trace/{phase}"] = xr.Dataset(
+                {name: (("chain", "record"), v[0]) for name, v in info.items()}
+            )
         for g in problem.groups:
-            observed = {"value": ("observation", g.y), **{c: ("observation", v) for c, v in g.points.coordinates().items()}}
-            nodes[f"/observed/{g.name}"] = xr.Dataset(observed, attrs={"noise": json.dumps(g.noise.describe() if g.noise else None)})
+            observed = {
+                "value": ("observation", g.y),
+                **{c: ("observation", v) for c, v in g.points.coordinates().items()},
+            }
+            nodes[f"/observed/{g.name}"] = xr.Dataset(
+                observed, attrs={"noise": json.dumps(g.noise.describe() if g.noise else None)}
+            )
         result = cls(xr.DataTree.from_dict(nodes), problem)
         result.__dict__["model"] = result._read_by(model)  # spares binding the problem again
         return result
 
-    # -- what the run was ---------------------------------------------------------------------
+    # -- what the run was
+    # ---------------------------------------------------------------------
 
     @property
     def status(self) -> Status:
@@ -129,13 +164,19 @@ class Result:
 
     @property
     def draws(self) -> "xr.Dataset | None":
-        """Draws of the unknowns, the noise sizes and the parameters ``theta``, or None for a point estimate."""
+        """Draws of the unknowns, the noise sizes and the parameters ``theta``, or
+        None for a point estimate.
+        """
         return self.tree["draws"].to_dataset() if "draws" in self.tree.children else None
 
     @property
     def facts(self) -> dict[str, float]:
         """Further numbers that the method gave about its answer."""
-        return {str(k): float(v) for k, v in self.tree["facts"].data_vars.items()} if "facts" in self.tree.children else {}
+        return (
+            {str(k): float(v) for k, v in self.tree["facts"].data_vars.items()}
+            if "facts" in self.tree.children
+            else {}
+        )
 
     @cached_property
     def model(self) -> Model:
@@ -145,9 +186,14 @@ class Result:
 
     def _read_by(self, model: Model) -> Model:
         """The model through which the draws are meant to be read."""
-        return model.linear_around(self._theta("estimate")[0]) if self.tree.attrs.get("linear") else model
+        return (
+            model.linear_around(self._theta("estimate")[0])
+            if self.tree.attrs.get("linear")
+            else model
+        )
 
-    # -- answers ------------------------------------------------------------------------------
+    # -- answers
+    # ------------------------------------------------------------------------------
 
     def parameters(self, level: float = 0.95) -> "pd.DataFrame":
         """A table of the unknowns and the inferred noise sizes.
@@ -156,8 +202,9 @@ class Result:
             level: level of the intervals.
 
         Returns:
-            A data frame with a row for each (component of an) unknown and columns estimate,
-            mean, sd, lower, upper, truth and unit; not-a-number where not known.
+            A data frame with a row for each (component of an) unknown and columns
+            estimate, mean, sd, lower, upper, truth and unit; not-a-number where not
+            known.
         """
         import pandas as pd
 
@@ -166,11 +213,22 @@ class Result:
         for name in self._constant_names():
             estimate = np.asarray(self.tree["estimate"][name].values)
             truth = self._truth_of(name)
-            drawn = None if self.draws is None else self.draws[name].values.reshape((-1, *estimate.shape))
+            drawn = (
+                None
+                if self.draws is None
+                else self.draws[name].values.reshape((-1, *estimate.shape))
+            )
             for i in np.ndindex(estimate.shape):
                 label = name + (f"[{','.join(map(str, i))}]" if i else "")
                 known = None if truth is None else float(np.asarray(truth)[i])
-                rows[label] = {**_spread(float(estimate[i]), None if drawn is None else drawn[(slice(None), *i)], level), "truth": known}
+                rows[label] = {
+                    **_spread(
+                        float(estimate[i]),
+                        None if drawn is None else drawn[(slice(None), *i)],
+                        level,
+                    ),
+                    "truth": known,
+                }
                 rows[label]["unit"] = self.problem.units.get(name, "")
         columns = ["estimate", "mean", "sd", "lower", "upper", "truth", "unit"]
         table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
@@ -180,27 +238,30 @@ class Result:
         """The solution with its confidence band.
 
         Arguments:
-            x: points of the domain in any form that observations take; by default a grid.
+            x: points of the domain in any form that observations take; by default a
+                grid.
             level: level of the band.
 
         Returns:
             A dataset with ``mean``, ``sd``, ``lower``, ``upper`` and ``estimate`` over
-            (output, point) and the coordinates of the points. Without intervals sd, lower and
-            upper are not-a-number and the attribute ``note`` says why.
+            (output, point) and the coordinates of the points. Without intervals sd,
+            lower and upper are not-a-number and the attribute ``note`` says why.
         """
         return self._band(x, level, noisy=False)
 
     def predict(self, x: Any = None, level: float = 0.95) -> "xr.Dataset":
-        """The interval for a new measurement, noise included; of several noisy groups of an output it is like those of the first.
+        """The interval for a new measurement, noise included; of several noisy groups
+        of an output it is like those of the first.
 
         Arguments:
             x: as for ``band``.
             level: level of the interval.
 
         Returns:
-            As ``band``, for each output that has noisy observations, with two more variables that say where the width comes from:
-            ``sd_solution`` for not knowing the solution (epistemic) and ``sd_noise`` for the error of the new measurement
-            (aleatoric). Their squares add up to that of ``sd``.
+            As ``band``, for each output that has noisy observations, with two more
+            variables that say where the width comes from: ``sd_solution`` for not
+            knowing the solution (epistemic) and ``sd_noise`` for the error of the new
+            measurement (aleatoric). Their squares add up to that of ``sd``.
         """
         return self._band(x, level, noisy=True)
 
@@ -210,52 +271,96 @@ class Result:
         _check_level(level)
         points = self.grid() if x is None else self.problem.domain.points(x)
         outputs = list(self.problem.outputs)
-        # of several noisy groups of one output the first says what a new measurement is like
-        noises = {g.output: g for g in reversed(self.problem.groups) if g.noise is not None and g.output}
+        # of several noisy groups of one output the first says what a new measurement is
+        # like
+        noises = {
+            g.output: g for g in reversed(self.problem.groups) if g.noise is not None and g.output
+        }
         if noisy:
             outputs = [o for o in outputs if o in noises]
             if not outputs:
-                raise ValueError("predict: no output has noisy observations, so there is no noise to add; use band")
+                raise ValueError(
+                    "predict: no output has noisy observations, so there is no noise to add; use"
+                    " band"
+                )
         which = [list(self.problem.outputs).index(o) for o in outputs]
         drawn = [] if self.draws is None else [self._theta("draws")]
-        every = self._evaluate(np.concatenate([self._theta("estimate"), *drawn]), points)[:, :, which]
+        every = self._evaluate(np.concatenate([self._theta("estimate"), *drawn]), points)[
+            :, :, which
+        ]
         estimate, values = every[0], every[1:]
         stats = spread(estimate, values if self.draws is not None else None, level)
         if noisy:
-            stats |= self._with_noise(stats["sd"], values, points, [noises[o] for o in outputs], level)
+            stats |= self._with_noise(
+                stats["sd"], values, points, [noises[o] for o in outputs], level
+            )
         if noisy and "left_out" in self.tree.children:
             stats |= self._conformal(points, [noises[o] for o in outputs], which, level)
-        coordinates = {c: ("point", v, _unit(self.problem, c)) for c, v in points.coordinates().items()}
-        note = {"note": self.no_interval} if self.no_interval and np.isnan(stats["lower"]).all() else {}
+        coordinates = {
+            c: ("point", v, _unit(self.problem, c)) for c, v in points.coordinates().items()
+        }
+        note = (
+            {"note": self.no_interval}
+            if self.no_interval and np.isnan(stats["lower"]).all()
+            else {}
+        )
         return xr.Dataset(
             {name: (("output", "point"), v.T) for name, v in stats.items()},
             coords={"output": outputs, **coordinates},
             attrs={"level": level, "kind": "prediction" if noisy else "confidence", **note},
         )
 
-    def _conformal(self, points: Points, groups: list[Group], which: list[int], level: float) -> dict[str, np.ndarray]:
+    def _conformal(
+        self, points: Points, groups: list[Group], which: list[int], level: float
+    ) -> dict[str, np.ndarray]:
         """Limits for new measurements from fits that left some out."""
         from .conformal import conformal_limits
 
         left_out = self.tree["left_out"].to_dataset()
-        values, sizes = self._evaluate(self._theta("left_out"), points)[:, :, which], self._sizes("left_out", points, groups)
+        values, sizes = (
+            self._evaluate(self._theta("left_out"), points)[:, :, which],
+            self._sizes("left_out", points, groups),
+        )
         limits = [
-            conformal_limits(values[..., i], sizes[..., i], left_out[f"z_{g.name}"].values, left_out[f"fold_{g.name}"].values, level)
+            conformal_limits(
+                values[..., i],
+                sizes[..., i],
+                left_out[f"z_{g.name}"].values,
+                left_out[f"fold_{g.name}"].values,
+                level,
+            )
             for i, g in enumerate(groups)
         ]
-        return {side: np.stack([found[j] for found in limits], axis=-1) for j, side in enumerate(("lower", "upper"))}
+        return {
+            side: np.stack([found[j] for found in limits], axis=-1)
+            for j, side in enumerate(("lower", "upper"))
+        }
 
-    def _with_noise(self, known: np.ndarray, values: np.ndarray, points: Points, groups: list[Group], level: float) -> dict[str, np.ndarray]:
+    def _with_noise(
+        self,
+        known: np.ndarray,
+        values: np.ndarray,
+        points: Points,
+        groups: list[Group],
+        level: float,
+    ) -> dict[str, np.ndarray]:
         """Limits of new measurements, and the two parts of their standard deviation."""
         if self.draws is None:
             return {"sd_solution": known, "sd_noise": np.full_like(known, np.nan)}
         size = self._sizes("draws", points, groups)
-        # the same errors at every point, so that limits do not depend on which points are asked for
+        # the same errors at every point, so that limits do not depend on which points
+        # are asked for
         error = np.random.default_rng(self.seed).standard_normal((len(size), 1, len(groups)))
         limits = spread(known, values + size * error, level)
         # given the draw the error is independent of the solution, so the variances add
         noise = np.sqrt(np.mean(size**2, axis=0))
-        return {"lower": limits["lower"], "upper": limits["upper"], "sd": np.hypot(known, noise), "sd_solution": known, "sd_noise": noise}
+        return {
+            "lower": limits["lower"],
+            "upper": limits["upper"],
+            "sd": np.hypot(known, noise),
+            "sd_solution": known,
+            "sd_noise": noise,
+        }
 
     def _sizes(self, node: str, points: Points, groups: list[Group]) -> np.ndarray:
         """Standard deviations of new measurements, (draw, point, group)."""
@@ -263,17 +368,24 @@ class Result:
 
         def sizes(theta: Any) -> Any:
             noise = model.noise(theta)
-            return jnp.stack([g.noise.sd(points, noise[g.name]) for g in groups if g.noise is not None], axis=-1)
+            return jnp.stack(
+                [g.noise.sd(points, noise[g.name]) for g in groups if g.noise is not None], axis=-1
+            )
 
         with jax.enable_x64(True):
             return np.asarray(run_once(jax.vmap(sizes), self._theta(node)))
 
     def grid(self, n: int | None = None) -> Points:
-        """A regular grid over the domain: 101 points on a line, 41 along each coordinate otherwise."""
+        """A regular grid over the domain: 101 points on a line, 41 along each
+        coordinate otherwise.
+        """
         from ..posing.collocation import grid
 
         d = len(self.problem.domain.names)
-        return Points(self.problem.domain.names, grid(n or (101 if d == 1 else 41 if d == 2 else 11))(self.problem.domain))
+        return Points(
+            self.problem.domain.names,
+            grid(n or (101 if d == 1 else 41 if d == 2 else 11))(self.problem.domain),
+        )
 
     def _theta(self, node: str) -> np.ndarray:
         theta = np.asarray(self.tree[node]["theta"])
@@ -287,8 +399,13 @@ class Result:
     @cached_property
     def _evaluator(self) -> Callable[[Any, Points], Any]:
         model = self.model  # bound outside the trace
-        # few draws at a time: the units of all at many points would be slow to write and to read again
-        return jit(lambda theta, x: jax.lax.map(lambda t: model.evaluate(t, x), theta, batch_size=max(1, _BATCH // max(1, len(x)))))
+        # few draws at a time: the units of all at many points would be slow to write
+        # and to read again
+        return jit(
+            lambda theta, x: jax.lax.map(
+                lambda t: model.evaluate(t, x), theta, batch_size=max(1, _BATCH // max(1, len(x)))
+            )
+        )
 
     def _constant_names(self) -> list[str]:
         return [str(n) for n in self.tree["estimate"].data_vars if n != "theta"]
@@ -300,10 +417,13 @@ class Result:
         noise = {f"{n}_{g}": v for g, own in truth.noise.items() for n, v in own.items()}
         return {**noise, **truth.unknowns}.get(name)
 
-    # -- reading it ---------------------------------------------------------------------------
+    # -- reading it
+    # ---------------------------------------------------------------------------
 
     def diagnose(self, against: "Sequence[Result]" = ()) -> "Diagnosis":
-        """Checks with numbers, and a verdict: trust, caution, or do not trust; other results to compare with stay part of it."""
+        """Checks with numbers, and a verdict: trust, caution, or do not trust; other
+        results to compare with stay part of it.
+        """
         from .diagnosis import diagnose
 
         if "diagnosis" not in self.__dict__ or against:
@@ -317,19 +437,23 @@ class Result:
         return summarise(self, level)
 
     def plot(self, level: float = 0.95, slices: Mapping[str, Sequence[float]] | None = None) -> Any:
-        """A Matplotlib figure of the solution, the data, the band and the interval of new measurements.
+        """A Matplotlib figure of the solution, the data, the band and the interval of
+        new measurements.
 
         Arguments:
             level: level of the intervals.
-            slices: with two or more coordinates, where to cut through the solution: ``{"t": [0.0, 0.5]}``. By default along time, where
-                the data are, and at both ends and in the middle.
+            slices: with two or more coordinates, where to cut through the solution:
+                ``{"t": [0.0, 0.5]}``. By default along time, where the data are, and at
+                both ends and in the middle.
         """
         from .figures import plot
 
         return plot(self, level, slices)
 
     def plot_constants(self) -> Any:
-        """A Matplotlib figure of the draws of the unknown constants against each other."""
+        """A Matplotlib figure of the draws of the unknown constants against each
+        other.
+        """
         from .figures import plot_constants
 
         return plot_constants(self)
@@ -349,10 +473,14 @@ class Result:
         import html
 
         table, verdict = self.parameters(), html.escape(str(self.diagnose()))
-        heading = f"<b>{html.escape(self.problem.name)}</b>: {html.escape(self.method)}, seed {self.seed}, {html.escape(self.status.message)}"
+        heading = (
+            f"<b>{html.escape(self.problem.name)}</b>: {html.escape(self.method)}, seed"
+            f" {self.seed}, {html.escape(self.status.message)}"
+        )
         return f"<div>{heading}{table.to_html() if len(table) else ''}<pre>{verdict}</pre></div>"
 
-    # -- keeping it ---------------------------------------------------------------------------
+    # -- keeping it
+    # ---------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:
         """Write everything to one netCDF file, which appears only when it is whole.
@@ -369,7 +497,9 @@ class Result:
 
 
 def _constants(model: Model, theta: np.ndarray) -> "xr.Dataset":
-    """Unknowns, noise sizes and parameters for an array of theta of shape (chain, draw, p)."""
+    """Unknowns, noise sizes and parameters for an array of theta of shape (chain,
+    draw, p).
+    """
     import xarray as xr
 
     def of(t: Any) -> dict[str, Any]:
@@ -394,5 +524,7 @@ def _check_level(level: float) -> None:
 
 
 def _spread(estimate: float, drawn: np.ndarray | None, level: float) -> dict[str, float]:
-    stats = spread(np.asarray(estimate), None if drawn is None or np.ptp(drawn) == 0 else drawn, level)  # held constants have no interval
+    stats = spread(
+        np.asarray(estimate), None if drawn is None or np.ptp(drawn) == 0 else drawn, level
+    )  # held constants have no interval
     return {k: float(v) for k, v in stats.items()}

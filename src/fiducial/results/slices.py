@@ -1,4 +1,6 @@
-"""Cuts through a problem with two or more coordinates: lines with bands at a few values of one of them."""
+"""Cuts through a problem with two or more coordinates: lines with bands at a few
+values of one of them.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,17 +23,22 @@ _POINTS = 201
 
 
 def cuts(problem: Problem, given: Mapping[str, Sequence[float]] | None = None) -> Cuts:
-    """Where to cut: as given, or by default along time (without it along the second coordinate).
+    """Where to cut: as given, or by default along time (without it along the second
+    coordinate).
 
-    By default there is a slice wherever data lie in a row, and while these are few, one at each end of the range and in its middle.
-    """
+    By default there is a slice wherever data lie in a row, and while these are few, one
+    at each end of the range and in its middle."""
     domain = problem.domain
     if given is not None:
         return _checked(problem, given)
     name = next((n for n in domain.names if n in TIME_NAMES), domain.names[1])
     i = domain.names.index(name)
     sites = [g.sites.array for g in problem.groups if g.output and not g.exact]
-    values, counts = np.unique(np.concatenate(sites)[:, i], return_counts=True) if sites else (np.zeros(0), np.zeros(0))
+    values, counts = (
+        np.unique(np.concatenate(sites)[:, i], return_counts=True)
+        if sites
+        else (np.zeros(0), np.zeros(0))
+    )
     rows = values[counts >= _LEAST_PLACES]
     every = np.union1d(rows, np.linspace(domain.lower[i], domain.upper[i], 3))
     if len(every) > _MOST:
@@ -41,27 +48,42 @@ def cuts(problem: Problem, given: Mapping[str, Sequence[float]] | None = None) -
 
 def _checked(problem: Problem, given: Mapping[str, Sequence[float]]) -> Cuts:
     names = problem.domain.names
-    example = f"slices={{'{names[-1]}': [{problem.domain.lower[-1]:g}, {problem.domain.upper[-1]:g}]}}"
+    example = (
+        f"slices={{'{names[-1]}': [{problem.domain.lower[-1]:g}, {problem.domain.upper[-1]:g}]}}"
+    )
     if len(names) == 1:
-        raise ValueError(f"slices={given!r}: the problem has one coordinate, {names[0]}, so there is nothing to cut; leave slices out")
+        raise ValueError(
+            f"slices={given!r}: the problem has one coordinate, {names[0]}, so there is nothing to"
+            " cut; leave slices out"
+        )
     if len(given) != 1 or next(iter(given)) not in names:
-        raise ValueError(f"slices={given!r}: give one of the coordinates {', '.join(names)} with the values to cut at, such as {example}")
+        raise ValueError(
+            f"slices={given!r}: give one of the coordinates {', '.join(names)} with the values to"
+            f" cut at, such as {example}"
+        )
     ((name, wanted),) = given.items()
     values = np.atleast_1d(np.asarray(wanted, float)).ravel()
     i = names.index(name)
-    if not values.size or not np.all((values >= problem.domain.lower[i]) & (values <= problem.domain.upper[i])):
-        raise ValueError(f"slices={given!r}: the values of {name} must lie in {problem.domain!r}, such as {example}")
+    if not values.size or not np.all(
+        (values >= problem.domain.lower[i]) & (values <= problem.domain.upper[i])
+    ):
+        raise ValueError(
+            f"slices={given!r}: the values of {name} must lie in {problem.domain!r}, such as"
+            f" {example}"
+        )
     return name, values.tolist()
 
 
 def draw_slices(result: "Result", axes: Mapping[str, Any], where: Cuts, level: float) -> None:
     """Each output over the first other coordinate, a column of panels for each value.
 
-    Further coordinates are held in the middle of their range, or where there are data next to it.
+    Further coordinates are held in the middle of their range, or where there are data
+    next to it.
 
     Arguments:
         result: what to draw.
-        axes: for each output its panels, (row, value); a second row is for what the band leaves open, as a deviation from the mean.
+        axes: for each output its panels, (row, value); a second row is for what the
+            band leaves open, as a deviation from the mean.
         where: the values to cut at.
         level: level of the intervals.
     """
@@ -81,7 +103,9 @@ def draw_slices(result: "Result", axes: Mapping[str, Any], where: Cuts, level: f
                 here = np.all(np.abs(g.points.array - array[0])[:, others] <= near, axis=1)
                 if g.output == output and here.any():
                     draw_data(top, g, g.points.array[here, across], g.y[here])
-            top.set_title(", ".join(f"{domain.names[i]} = {array[0, i]:.4g}" for i in others), fontsize=10)
+            top.set_title(
+                ", ".join(f"{domain.names[i]} = {array[0, i]:.4g}" for i in others), fontsize=10
+            )
             for axis in below:
                 draw_line(axis, x, line, level, base=line.mean, new=line.band is None)
             axes[output][-1, k].set_xlabel(label(result, domain.names[across]))
@@ -89,7 +113,9 @@ def draw_slices(result: "Result", axes: Mapping[str, Any], where: Cuts, level: f
         own[0, 0].set_ylabel(label(result, output))
         if len(own) > 1:
             own[1, 0].set_ylabel("less the mean")
-            for axis in own[1, 1:]:  # one scale, so that panels can be compared, and no rounding errors are blown up
+            for axis in own[
+                1, 1:
+            ]:  # one scale, so that panels can be compared, and no rounding errors are blown up
                 axis.sharey(own[1, 0])
             own[1, 0].relim()
             own[1, 0].autoscale()
@@ -97,7 +123,9 @@ def draw_slices(result: "Result", axes: Mapping[str, Any], where: Cuts, level: f
 
 
 def _middle(problem: Problem) -> np.ndarray:
-    """The middle of the domain, each coordinate moved to the next one at which there are data."""
+    """The middle of the domain, each coordinate moved to the next one at which there
+    are data.
+    """
     middle = (problem.domain.lower + problem.domain.upper) / 2
     sites = [g.sites.array for g in problem.groups if g.output and not g.exact]
     if not sites:

@@ -1,4 +1,6 @@
-"""A result in numbers: the dictionary behind ``summary.json``, and the text for a screen."""
+"""A result in numbers: the dictionary behind ``summary.json``, and the text for a
+screen.
+"""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -13,8 +15,15 @@ def summarise(result: "Result", level: float = 0.95) -> dict[str, Any]:
     """The answer as JSON can hold it; null where something is not known."""
     diagnosis = result.diagnose()
     table = result.parameters(level)
-    rows = {str(name): {k: _number(row[k]) for k in ("estimate", "mean", "sd", "lower", "upper", "truth")} for name, row in table.iterrows()}
-    inferred = {f"{p}_{g.name}": (g.name, p) for g in result.problem.groups for p in g.noise_unknowns()}
+    rows = {
+        str(name): {
+            k: _number(row[k]) for k in ("estimate", "mean", "sd", "lower", "upper", "truth")
+        }
+        for name, row in table.iterrows()
+    }
+    inferred = {
+        f"{p}_{g.name}": (g.name, p) for g in result.problem.groups for p in g.noise_unknowns()
+    }
     return {
         "problem": result.problem.name,
         "method": result.method,
@@ -26,14 +35,19 @@ def summarise(result: "Result", level: float = 0.95) -> dict[str, Any]:
         "field": _field(result, level),
         "diagnosis": {
             "verdict": diagnosis.verdict,
-            "checks": [{"name": c.name, "value": _number(c.value), "limit": _number(c.limit), "ok": c.ok} for c in diagnosis.checks],
+            "checks": [
+                {"name": c.name, "value": _number(c.value), "limit": _number(c.limit), "ok": c.ok}
+                for c in diagnosis.checks
+            ],
         },
         "seconds": {k: _number(v) for k, v in result.seconds.items()},
     }
 
 
 def _noise(result: "Result", rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """For each noisy group the size of its errors, inferred or given (one number only)."""
+    """For each noisy group the size of its errors, inferred or given (one number
+    only).
+    """
     columns = ("mean", "sd", "lower", "upper", "truth")
     noise: dict[str, Any] = {}
     for g in result.problem.groups:
@@ -47,19 +61,27 @@ def _noise(result: "Result", rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _field(result: "Result", level: float) -> dict[str, Any]:
-    """Width of the band over a grid, and how it compares with the truth where that is known."""
+    """Width of the band over a grid, and how it compares with the truth where that
+    is known.
+    """
     points = result.grid()
     band = result.band(points, level)
     truth = None if result.problem.truth is None else result.problem.truth.at(points)
     field: dict[str, Any] = {}
     for name in result.problem.outputs:
         own = band.sel(output=name)
-        entry: dict[str, Any] = {"mean_width": _number(float((own.upper - own.lower).mean(skipna=False))), "coverage": None, "mse": None}
+        entry: dict[str, Any] = {
+            "mean_width": _number(float((own.upper - own.lower).mean(skipna=False))),
+            "coverage": None,
+            "mse": None,
+        }
         if truth is not None:
             true = truth[name]
             entry["mse"] = _number(float(np.mean((own["mean"].values - true) ** 2)))
             if entry["mean_width"] is not None:
-                entry["coverage"] = _number(float(np.mean((own.lower.values <= true) & (true <= own.upper.values))))
+                entry["coverage"] = _number(
+                    float(np.mean((own.lower.values <= true) & (true <= own.upper.values)))
+                )
         field[name] = entry
     return field
 
@@ -74,15 +96,20 @@ def as_text(result: "Result", level: float = 0.95) -> str:
     """The answer for a screen."""
     seconds = result.seconds
     lines = [
-        f"{result.problem.name} by {result.method}, seed {result.seed}: {result.status.name.lower()} "
-        f"({seconds['compile']:.1f} s to compile, {seconds['run']:.1f} s to run)"
+        f"{result.problem.name} by {result.method}, seed {result.seed}:"
+        f" {result.status.name.lower()} ({seconds['compile']:.1f} s to compile,"
+        f" {seconds['run']:.1f} s to run)"
     ]
     if result.no_interval:
         lines.append(f"no interval: {result.no_interval}")
     table = result.parameters(level)
     if len(table):
         shown = table.dropna(axis="columns", how="all")
-        lines.append(shown.loc[:, [c for c in shown if c != "unit" or shown[c].any()]].to_string(float_format=lambda v: f"{v:.5g}"))
+        lines.append(
+            shown.loc[:, [c for c in shown if c != "unit" or shown[c].any()]].to_string(
+                float_format=lambda v: f"{v:.5g}"
+            )
+        )
     for name, entry in _field(result, level).items():
         parts = [f"{k.replace('_', ' ')} {v:.4g}" for k, v in entry.items() if v is not None]
         if parts:
@@ -91,12 +118,19 @@ def as_text(result: "Result", level: float = 0.95) -> str:
 
 
 def _new_measurements(result: "Result", level: float) -> list[str]:
-    """For a method whose only intervals are those of new measurements, how wide they are."""
+    """For a method whose only intervals are those of new measurements, how wide they
+    are.
+    """
     if "left_out" not in result.tree.children:
         return []
     try:
         found = result.predict(result.grid(), level)
     except ValueError as error:  # too few measurements for the level
         return [f"no interval of new measurements: {error}"]
-    widths = {str(o): float((found.upper - found.lower).sel(output=o).mean()) for o in found.output.values}
-    return [f"new measurements of {o}: mean width {width:.4g} of the {100 * level:g} % interval" for o, width in widths.items()]
+    widths = {
+        str(o): float((found.upper - found.lower).sel(output=o).mean()) for o in found.output.values
+    }
+    return [
+        f"new measurements of {o}: mean width {width:.4g} of the {100 * level:g} % interval"
+        for o, width in widths.items()
+    ]

@@ -53,14 +53,18 @@ class Checkpoint:
             self._file("state", old).unlink(missing_ok=True)
 
     def states(self) -> Iterator[tuple[int, dict[str, int], list[np.ndarray]]]:
-        """Stored states that are whole, newest first, each with its number and position."""
+        """Stored states that are whole, newest first, each with its number and
+        position.
+        """
         for number in reversed(self._numbers("state")):
             found = self._read("state", number)
             if found is not None:
                 yield number, *found
 
     def records(self, number: int) -> list[tuple[dict[str, int], list[np.ndarray]]] | None:
-        """What the chunks up to ``number`` recorded, or None when one of them is missing or damaged."""
+        """What the chunks up to ``number`` recorded, or None when one of them is
+        missing or damaged.
+        """
         found = [self._read("records", k) for k in range(1, number + 1)]
         return None if any(f is None for f in found) else found  # type: ignore[return-value]
 
@@ -85,12 +89,19 @@ class Checkpoint:
             meta = arrays.pop("position")
             return json.loads(bytes(meta)), [arrays[name] for name in sorted(arrays)]
         except DAMAGE as error:
-            warnings.warn(f"checkpoint {path} is missing or damaged ({error}); going back to one before it", stacklevel=2)
+            warnings.warn(
+                f"checkpoint {path} is missing or damaged ({error}); going back to one before it",
+                stacklevel=2,
+            )
             return None
 
     def remove(self) -> None:
         """Delete the folder's own files once the result is safe elsewhere."""
-        for path in [*self.folder.glob("state-*.npz"), *self.folder.glob("records-*.npz"), self.folder / "run.json"]:
+        for path in [
+            *self.folder.glob("state-*.npz"),
+            *self.folder.glob("records-*.npz"),
+            self.folder / "run.json",
+        ]:
             path.unlink(missing_ok=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()

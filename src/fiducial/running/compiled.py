@@ -1,4 +1,6 @@
-"""Functions compiled once per shape of their arguments, with the seconds that they take."""
+"""Functions compiled once per shape of their arguments, with the seconds that they
+take.
+"""
 
 import time
 from collections.abc import Callable
@@ -14,24 +16,36 @@ _COMPILERS = ThreadPoolExecutor(thread_name_prefix="compile")
 
 
 class Compiled:
-    """A function compiled once per shape of its arguments, with the seconds of compiling and running added up.
+    """A function compiled once per shape of its arguments, with the seconds of
+    compiling and running added up.
 
     Arguments:
         fn: a function of arrays.
         seconds: where to add them, under ``compile`` and ``run``.
-        cheap: run a new program once more and count that as compiling, because its first run loads it onto the device.
+        cheap: run a new program once more and count that as compiling, because its
+            first run loads it onto the device.
         effort: how thoroughly to compile it.
     """
 
-    def __init__(self, fn: Callable[..., Any], seconds: dict[str, float], *, cheap: bool = False, effort: Effort = Effort.RUNS_OFTEN):
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        seconds: dict[str, float],
+        *,
+        cheap: bool = False,
+        effort: Effort = Effort.RUNS_OFTEN,
+    ):
         self._fn, self._seconds, self._cheap, self._effort = fn, seconds, cheap, effort
         self._programs: dict[Any, Future[Any]] = {}
         self._results: dict[Any, Any] = {}
         self.waits_for_threads = False
-        """Whether a program may wait for threads that others hold, so that it must run by itself (see ``factors_batches``)."""
+        """Whether a program may wait for threads that others hold, so that it must
+        run by itself (see ``factors_batches``).
+        """
 
     def prepare(self, *args: Any) -> Any:
-        """Begin to compile for arguments of these shapes, beside whatever else is being traced or compiled.
+        """Begin to compile for arguments of these shapes, beside whatever else is being
+        traced or compiled.
 
         Returns:
             The shapes of the result.
@@ -39,7 +53,8 @@ class Compiled:
         begun, shapes = time.perf_counter(), _shapes(args)
         if shapes in self._results:
             return self._results[shapes]
-        # float32 means float32: a GPU would multiply with fewer digits, in which energies and second derivatives drown
+        # float32 means float32: a GPU would multiply with fewer digits, in which
+        # energies and second derivatives drown
         with jax.default_matmul_precision("highest"):
             traced = jax.jit(self._fn).trace(*args)
             lowered = traced.lower()

@@ -24,7 +24,9 @@ _ALONE = threading.Lock()
 
 
 def side_by_side() -> bool:
-    """Whether every core runs a lane of its own, as on a CPU; otherwise one program runs them all."""
+    """Whether every core runs a lane of its own, as on a CPU; otherwise one program
+    runs them all.
+    """
     return jax.default_backend() == "cpu"
 
 
@@ -42,13 +44,16 @@ def free_memory() -> int:
 
 
 def at_once(lane_bytes: int) -> int:
-    """How many lanes of such a size may run at the same time: one on each core, unless they would fill half of the memory that is free."""
+    """How many lanes of such a size may run at the same time: one on each core,
+    unless they would fill half of the memory that is free.
+    """
     return max(1, min(cores(), free_memory() // 2 // max(1, lane_bytes)))
 
 
 @dataclass(frozen=True)
 class Apart:
-    """Values of lanes that ran side by side, not yet joined: a state can be large, and is only handed on.
+    """Values of lanes that ran side by side, not yet joined: a state can be large, and
+    is only handed on.
 
     Attributes:
         each: the value of each lane, all chains of the first data set first.
@@ -60,29 +65,48 @@ class Apart:
 
     def repeated(self, times: int) -> "Apart":
         """Every chain so many times, one after another."""
-        return Apart([one for one in self.each for _ in range(times)], (self.lanes[0], times * self.lanes[1]))
+        return Apart(
+            [one for one in self.each for _ in range(times)], (self.lanes[0], times * self.lanes[1])
+        )
 
     def parts(self) -> tuple["Apart", ...]:
         """One for each element, where the values are tuples."""
-        return tuple(Apart([one[i] for one in self.each], self.lanes) for i in range(len(self.each[0])))
+        return tuple(
+            Apart([one[i] for one in self.each], self.lanes) for i in range(len(self.each[0]))
+        )
 
 
 def apart(value: Any, axes: int, lanes: tuple[int, int]) -> Apart:
-    """What each lane sees of a tree of arrays, of which so many axes in front are those of lanes."""
+    """What each lane sees of a tree of arrays, of which so many axes in front are
+    those of lanes.
+    """
     if isinstance(value, Apart):
         return value
     arrays = jax.tree.map(np.asarray, value)
-    return Apart([jax.tree.map(lambda v, at=(i, j)[:axes]: v[at], arrays) for i in range(lanes[0]) for j in range(lanes[1])], lanes)
+    return Apart(
+        [
+            jax.tree.map(lambda v, at=(i, j)[:axes]: v[at], arrays)
+            for i in range(lanes[0])
+            for j in range(lanes[1])
+        ],
+        lanes,
+    )
 
 
 def joined(found: Any) -> Any:
-    """The values of all lanes in one tree of arrays, the axes (data set, chain) in front."""
+    """The values of all lanes in one tree of arrays, the axes (data set, chain) in
+    front.
+    """
     if not isinstance(found, Apart):
         return found
 
     def join(*own: Any) -> np.ndarray:
         parts = [np.asarray(v) for v in own]
-        return parts[0][None, None] if len(parts) == 1 else np.stack(parts).reshape(*found.lanes, *parts[0].shape)
+        return (
+            parts[0][None, None]
+            if len(parts) == 1
+            else np.stack(parts).reshape(*found.lanes, *parts[0].shape)
+        )
 
     return jax.tree.map(join, *found.each)
 
@@ -90,30 +114,47 @@ def joined(found: Any) -> Any:
 class Lanes:
     """A function of one lane, compiled for all lanes of a batch.
 
-    An accelerator runs them in one program. On a CPU that would be slower than one after another: the many small products of a batch are
-    not shared out among its cores, and all lanes wait for the slowest. So there it is one program for one lane, and
-    each core takes the next lane when it is free.
+    An accelerator runs them in one program. On a CPU that would be slower than one
+    after another: the many small products of a batch are not shared out among its
+    cores, and all lanes wait for the slowest. So there it is one program for one lane,
+    and each core takes the next lane when it is free.
 
     Arguments:
         fn: a function of one lane.
-        axes: how many axes each of its arguments has in front in a batch: 2 for (data set, chain), 1 for (data set,), none
-            for what is the same for all lanes.
+        axes: how many axes each of its arguments has in front in a batch: 2 for (data
+            set, chain), 1 for (data set,), none for what is the same for all lanes.
         seconds: where to add up the seconds of compiling and running.
         effort: how thoroughly to compile it.
         most: so many lanes side by side at most.
     """
 
-    def __init__(self, fn: Callable[..., Any], axes: tuple[int, ...], seconds: dict[str, float], *, effort: Effort, most: int):
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        axes: tuple[int, ...],
+        seconds: dict[str, float],
+        *,
+        effort: Effort,
+        most: int,
+    ):
         self._axes, self._seconds, self._apart, self._most = axes, seconds, side_by_side(), most
         self._compiled = Compiled(fn if self._apart else in_batch(fn, axes), seconds, effort=effort)
 
     def prepare(self, *args: Any) -> Any:
-        """Begin to compile for arguments of these shapes; returns the shapes of the result."""
+        """Begin to compile for arguments of these shapes; returns the shapes of the
+        result.
+        """
         if not self._apart:
             return self._compiled.prepare(*args)
-        one = [jax.tree.map(lambda v, k=k: jax.ShapeDtypeStruct(v.shape[k:], v.dtype), a) for a, k in zip(args, self._axes, strict=True)]
+        one = [
+            jax.tree.map(lambda v, k=k: jax.ShapeDtypeStruct(v.shape[k:], v.dtype), a)
+            for a, k in zip(args, self._axes, strict=True)
+        ]
         lanes = _lanes(args, self._axes)
-        return jax.tree.map(lambda v: jax.ShapeDtypeStruct((*lanes, *v.shape), v.dtype), self._compiled.prepare(*one))
+        return jax.tree.map(
+            lambda v: jax.ShapeDtypeStruct((*lanes, *v.shape), v.dtype),
+            self._compiled.prepare(*one),
+        )
 
     def wait(self) -> None:
         """Until it is compiled."""
@@ -129,7 +170,12 @@ class Lanes:
         if not self._apart:
             return self._compiled(*args)
         lanes = _lanes(args, self._axes)
-        each = list(zip(*(apart(a, k, lanes).each for a, k in zip(args, self._axes, strict=True)), strict=True))
+        each = list(
+            zip(
+                *(apart(a, k, lanes).each for a, k in zip(args, self._axes, strict=True)),
+                strict=True,
+            )
+        )
         program = self._compiled.program(*each[0])
         begun = time.perf_counter()
         with one_thread(), _ALONE if self._compiled.waits_for_threads else nullcontext():
@@ -145,12 +191,22 @@ def in_batch(fn: Callable[..., Any], axes: tuple[int, ...]) -> Callable[..., Any
         sets, chains = _lanes(args, axes)
 
         def flat(value: Any, axes: int) -> Any:
-            # one axis of lanes: each axis of a batch means another pass over the whole program while it is traced
-            return value.reshape(sets * chains, *value.shape[2:]) if axes == 2 else jnp.repeat(value, chains, axis=0) if axes else value
+            # one axis of lanes: each axis of a batch means another pass over the whole
+            # program while it is traced
+            return (
+                value.reshape(sets * chains, *value.shape[2:])
+                if axes == 2
+                else jnp.repeat(value, chains, axis=0)
+                if axes
+                else value
+            )
 
         lanes = [jax.tree.map(partial(flat, axes=k), a) for a, k in zip(args, axes, strict=True)]
         if sets * chains == 1:  # products in a batch of one are slower than without
-            one = [jax.tree.map(lambda v: v[0], a) if k else a for a, k in zip(lanes, axes, strict=True)]
+            one = [
+                jax.tree.map(lambda v: v[0], a) if k else a
+                for a, k in zip(lanes, axes, strict=True)
+            ]
             found = jax.tree.map(lambda v: v[None], fn(*one))
         else:
             found = jax.vmap(fn, [0 if k else None for k in axes])(*lanes)
@@ -161,7 +217,9 @@ def in_batch(fn: Callable[..., Any], axes: tuple[int, ...]) -> Callable[..., Any
 
 def _lanes(args: Any, axes: tuple[int, ...]) -> tuple[int, int]:
     """How many data sets and chains there are."""
-    (first, *_) = (leaf for a, k in zip(args, axes, strict=True) if k == 2 for leaf in jax.tree.leaves(a))
+    (first, *_) = (
+        leaf for a, k in zip(args, axes, strict=True) if k == 2 for leaf in jax.tree.leaves(a)
+    )
     return first.lanes if isinstance(first, Apart) else first.shape[:2]
 
 

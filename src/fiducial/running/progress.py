@@ -57,7 +57,9 @@ class ProgressLine:
         self.begin("preparing")
 
     def begin(self, activity: str, share: float | None = None) -> None:
-        """A stage begins: what it does, and the share of it that is done already; None where its length is not known."""
+        """A stage begins: what it does, and the share of it that is done already;
+        None where its length is not known.
+        """
         self._activity, self.share, self._ends_early = activity, share, False
         self._begun = self._latest = time.monotonic()
         self._share_at_begin = share or 0.0
@@ -65,7 +67,11 @@ class ProgressLine:
     def report(self, progress: Progress) -> None:
         """A chunk of a phase is done."""
         lost = f" ({progress.diverged} of {progress.lanes} diverged)" if progress.diverged else ""
-        self.advance(progress.activity + lost, progress.step / progress.steps, may_end_early=progress.may_end_early)
+        self.advance(
+            progress.activity + lost,
+            progress.step / progress.steps,
+            may_end_early=progress.may_end_early,
+        )
 
     def advance(self, activity: str, share: float, *, may_end_early: bool = False) -> None:
         """A share between 0 and 1 of the stage is done."""
@@ -82,7 +88,10 @@ class ProgressLine:
         if gained <= 0:
             return self._activity, f"{done}, {so_far}"
         left = (self._latest - self._begun) / gained * (1 - self.share) - (now - self._latest)
-        return self._activity, f"{done}, {'at most ' if self._ends_early else ''}{_duration(max(0.0, left))} left"
+        return (
+            self._activity,
+            f"{done}, {'at most ' if self._ends_early else ''}{_duration(max(0.0, left))} left",
+        )
 
 
 @contextmanager
@@ -90,7 +99,8 @@ def progress_line(show: bool | None) -> Iterator[ProgressLine]:
     """A line to report to, drawn while the context lasts and gone after it.
 
     Arguments:
-        show: draw it or not; None draws it when the error stream is a terminal, or in a notebook.
+        show: draw it or not; None draws it when the error stream is a terminal, or in a
+            notebook.
     """
     line = ProgressLine()
     with _display(line, show):
@@ -117,12 +127,20 @@ def _terminal(line: ProgressLine) -> AbstractContextManager[Any]:
     def draw() -> Table:
         activity, how_far = line.words()
         share = line.share
-        bar = ProgressBar(total=1.0, completed=share or 0.0, pulse=share is None, width=_BAR, animation_time=time.monotonic())
+        bar = ProgressBar(
+            total=1.0,
+            completed=share or 0.0,
+            pulse=share is None,
+            width=_BAR,
+            animation_time=time.monotonic(),
+        )
         row = Table.grid(padding=(0, 1))
         row.add_row(activity, *([bar] if console.width >= _NARROW else []), how_far)
         return row
 
-    return Live(get_renderable=draw, console=console, refresh_per_second=_PER_SECOND, transient=True)
+    return Live(
+        get_renderable=draw, console=console, refresh_per_second=_PER_SECOND, transient=True
+    )
 
 
 def _in_notebook() -> bool:

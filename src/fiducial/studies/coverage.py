@@ -1,4 +1,6 @@
-"""Coverage studies: fit many simulated data sets and count how often intervals hold the truth."""
+"""Coverage studies: fit many simulated data sets and count how often intervals hold
+the truth.
+"""
 
 import hashlib
 import io
@@ -84,7 +86,9 @@ class Study:
     def __post_init__(self) -> None:
         rows = []
         for cell in self.cells:
-            found = row(cell.method, cell.arrays, cell.truth, list(cell.problem.outputs), cell.usable)
+            found = row(
+                cell.method, cell.arrays, cell.truth, list(cell.problem.outputs), cell.usable
+            )
             rows.append(found | {f"option_{name}": value for name, value in cell.options.items()})
         object.__setattr__(self, "rows", rows)
 
@@ -102,10 +106,16 @@ class Study:
 
     @property
     def tree(self) -> "xr.DataTree":
-        """Measures, limits on the points and imputed errors of every data set, a node per cell."""
+        """Measures, limits on the points and imputed errors of every data set, a
+        node per cell.
+        """
         import xarray as xr
 
-        nodes: dict[str, xr.Dataset] = {"/": xr.Dataset(attrs={"format": "fiducial-study-1", "level": self.level, "seed": self.seed})}
+        nodes: dict[str, xr.Dataset] = {
+            "/": xr.Dataset(
+                attrs={"format": "fiducial-study-1", "level": self.level, "seed": self.seed}
+            )
+        }
         for cell in self.cells:
             variables: dict[str, Any] = {}
             for name, values in cell.arrays.items():
@@ -115,12 +125,17 @@ class Study:
                 inner = (
                     ["point"]
                     if quantity in cell.problem.outputs
-                    else [f"{what if quantity == 'errors' else quantity}_{i}" for i in range(values.ndim - 1)]
+                    else [
+                        f"{what if quantity == 'errors' else quantity}_{i}"
+                        for i in range(values.ndim - 1)
+                    ]
                 )
                 variables[name.replace(".", "_")] = (["dataset", *inner][: values.ndim], values)
             coordinates = {c: ("point", v) for c, v in cell.points.coordinates().items()}
             nodes["/" + cell.label] = xr.Dataset(
-                variables, coords=coordinates, attrs={"options": json.dumps(cell.options), "seconds": json.dumps(cell.seconds)}
+                variables,
+                coords=coordinates,
+                attrs={"options": json.dumps(cell.options), "seconds": json.dumps(cell.seconds)},
             )
         return xr.DataTree.from_dict(nodes)
 
@@ -158,23 +173,31 @@ def study(
     resume: bool = False,
     progress: bool | None = None,
 ) -> Study:
-    """Fit many simulated data sets with each method, and judge the answers by the truth.
+    """Fit many simulated data sets with each method, and judge the answers by the
+    truth.
 
-    Data set i depends on the problem, the seed, the grid point and i alone; every method sees the
-    same data sets. A problem without a truth is fitted first, and data are simulated from that fit.
+    Data set i depends on the problem, the seed, the grid point and i alone; every
+    method sees the same data sets. A problem without a truth is fitted first, and data
+    are simulated from that fit.
 
     Arguments:
-        problem: a problem, the name of a ready one, or a function that makes one from options.
+        problem: a problem, the name of a ready one, or a function that makes one from
+            options.
         methods: the methods.
         replicates: number of data sets.
         seed: seed of data and methods.
         level: level of the intervals.
-        grid: options of the problem to vary, ``{"sd": [0.01, 0.05]}``; all combinations are run.
-        points: where the field is judged; by default 100 points on a line, or a regular grid.
-        shard: data sets fitted at once; by default as many as pay, and fit in the memory of the device.
-        folder: where finished shards are kept and the tables and figures go; must be new or empty.
+        grid: options of the problem to vary, ``{"sd": [0.01, 0.05]}``; all combinations
+            are run.
+        points: where the field is judged; by default 100 points on a line, or a regular
+            grid.
+        shard: data sets fitted at once; by default as many as pay, and fit in the
+            memory of the device.
+        folder: where finished shards are kept and the tables and figures go; must be
+            new or empty.
         resume: go on with the study in ``folder``.
-        progress: show a line of progress; by default only in a terminal and in a notebook.
+        progress: show a line of progress; by default only in a terminal and in a
+            notebook.
 
     Returns:
         The study; with a folder its files are written too.
@@ -196,7 +219,13 @@ def study(
         "replicates": replicates,
         "seed": seed,
         "level": level,
-        "points": None if points is None else hashlib.sha256(problems[0][1].domain.points(points).array.tobytes()).hexdigest()[:16],
+        "points": (
+            None
+            if points is None
+            else hashlib.sha256(problems[0][1].domain.points(points).array.tobytes()).hexdigest()[
+                :16
+            ]
+        ),
         "shard": shard,
         "jax": jax.__version__,
         "device": jax.devices()[0].device_kind,
@@ -207,12 +236,18 @@ def study(
     with progress_line(progress) as line:
         advance = _Advance(line, len(problems) * len(methods) * replicates)
         for number, (options, plain) in enumerate(problems):
-            posed = plain if plain.truth is not None else _with_fitted_truth(plain, methods[0], seed)
+            posed = (
+                plain if plain.truth is not None else _with_fitted_truth(plain, methods[0], seed)
+            )
             where = _points(posed, points)
             for method in methods:
                 method.check(posed)
-                bench = Bench(posed, method, points=where, level=level, seed=_cell_seed(seed, number))
-                arrays = _run(bench, f"{number:02d}-{method.name}", replicates, shard, store, advance)
+                bench = Bench(
+                    posed, method, points=where, level=level, seed=_cell_seed(seed, number)
+                )
+                arrays = _run(
+                    bench, f"{number:02d}-{method.name}", replicates, shard, store, advance
+                )
                 truth = {name: np.asarray(v) for name, v in bench.truth.items()}
                 cells.append(Cell(method.name, options, posed, where, truth, arrays))
     found = Study(cells, level, seed)
@@ -221,8 +256,17 @@ def study(
     return found
 
 
-def _run(bench: Bench, cell: str, replicates: int, shard: int | None, store: "_Store | None", advance: "_Advance") -> dict[str, np.ndarray]:
-    """All shards of one cell, those that are stored already read and the others computed."""
+def _run(
+    bench: Bench,
+    cell: str,
+    replicates: int,
+    shard: int | None,
+    store: "_Store | None",
+    advance: "_Advance",
+) -> dict[str, np.ndarray]:
+    """All shards of one cell, those that are stored already read and the others
+    computed.
+    """
     size = shard or (store.shard_size(cell) if store else None) or bench.lanes(replicates)
     if store is not None:
         store.keep(cell, "size", str(size))
@@ -234,16 +278,29 @@ def _run(bench: Bench, cell: str, replicates: int, shard: int | None, store: "_S
         if part is None:
             try:
                 # a batch is compiled for its size
-                part = bench.shard(first, count, count if side_by_side() else size, begin=advance.begin(cell))
+                part = bench.shard(
+                    first, count, count if side_by_side() else size, begin=advance.begin(cell)
+                )
             except Interrupted:
-                hint = f"; go on with study(..., folder='{store.folder}', resume=True)" if store else ""
-                raise Interrupted(f"stopped by Ctrl-C; finished shards are kept{hint}" if store else "stopped by Ctrl-C") from None
+                hint = (
+                    f"; go on with study(..., folder='{store.folder}', resume=True)"
+                    if store
+                    else ""
+                )
+                raise Interrupted(
+                    f"stopped by Ctrl-C; finished shards are kept{hint}"
+                    if store
+                    else "stopped by Ctrl-C"
+                ) from None
             if store is not None:
                 store.write(cell, k, part)
         advance.done(count)
         parts.append(part)
     seconds = np.sum([p.pop("seconds") for p in parts], axis=0)
-    return {**{name: np.concatenate([p[name] for p in parts]) for name in parts[0]}, "seconds": seconds}
+    return {
+        **{name: np.concatenate([p[name] for p in parts]) for name in parts[0]},
+        "seconds": seconds,
+    }
 
 
 class _Store:
@@ -257,15 +314,25 @@ class _Store:
         plain = json.loads(json.dumps(settings, default=str))
         if resume:
             if not path.is_file():
-                raise ValueError(f"{self.folder} holds no study to go on with; leave out resume to begin one")
+                raise ValueError(
+                    f"{self.folder} holds no study to go on with; leave out resume to begin one"
+                )
             stored = json.loads(path.read_text())
             changed = [key for key in plain if stored.get(key) != plain[key]]
             if changed:
-                details = ", ".join(f"{key} ({stored.get(key)} then, {plain[key]} now)" for key in changed)
-                raise ValueError(f"cannot go on with {self.folder}: different {details}; use the same settings, or another folder")
+                details = ", ".join(
+                    f"{key} ({stored.get(key)} then, {plain[key]} now)" for key in changed
+                )
+                raise ValueError(
+                    f"cannot go on with {self.folder}: different {details}; use the same settings,"
+                    " or another folder"
+                )
             return
         if self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
-            raise ValueError(f"{self.folder} is not empty; give a new folder, or resume to go on with the study in it")
+            raise ValueError(
+                f"{self.folder} is not empty; give a new folder, or resume to go on with the study"
+                " in it"
+            )
         (self.folder / "shards").mkdir(parents=True)
         write_text(path, json.dumps(plain, indent=1))
 
@@ -292,7 +359,10 @@ class _Store:
     def must_be(self, cell: str, identity: str) -> None:
         """Refuse to go on with a cell whose problem was another one."""
         if self._stored(cell, "identity") not in (None, identity):
-            raise ValueError(f"cannot go on with {self.folder}: different problem, truth or points in '{cell}'; use the same, or another folder")
+            raise ValueError(
+                f"cannot go on with {self.folder}: different problem, truth or points in '{cell}';"
+                " use the same, or another folder"
+            )
         self.keep(cell, "identity", identity)
 
     def keep(self, cell: str, what: str, text: str) -> None:
@@ -303,45 +373,81 @@ class _Store:
         return path.read_text() if path.exists() else None
 
 
-def _check(replicates: int, seed: int, level: float, shard: int | None, methods: Sequence[AbstractMethod]) -> None:
-    for name, value, least in (("replicates", replicates, 1), ("seed", seed, 0), ("shard", 1 if shard is None else shard, 1)):
+def _check(
+    replicates: int, seed: int, level: float, shard: int | None, methods: Sequence[AbstractMethod]
+) -> None:
+    for name, value, least in (
+        ("replicates", replicates, 1),
+        ("seed", seed, 0),
+        ("shard", 1 if shard is None else shard, 1),
+    ):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise ValueError(f"{name}={value!r}: give a whole number of at least {least}")
     if not 0 < level < 1:
         raise ValueError(f"level={level!r}: give a number between 0 and 1, such as 0.95")
-    if isinstance(methods, AbstractMethod) or not methods or not all(isinstance(m, AbstractMethod) for m in methods):
+    if (
+        isinstance(methods, AbstractMethod)
+        or not methods
+        or not all(isinstance(m, AbstractMethod) for m in methods)
+    ):
         raise TypeError(f"methods={methods!r}: give a list of methods, such as [PINN()]")
     names = [m.name for m in methods]
     if len(set(names)) < len(names):
         raise ValueError(f"methods: {', '.join(names)}: each method can be named once")
 
 
-def _cells(problem: str | Problem | Callable[..., Problem], grid: Mapping[str, Sequence[Any]] | None) -> list[tuple[dict[str, Any], Problem]]:
+def _cells(
+    problem: str | Problem | Callable[..., Problem], grid: Mapping[str, Sequence[Any]] | None
+) -> list[tuple[dict[str, Any], Problem]]:
     """The problem at every grid point, with the options that make it."""
     if isinstance(problem, Problem):
         if grid:
-            raise ValueError("grid: a finished problem has no options to vary; give the name of a ready problem, or a function that makes one")
+            raise ValueError(
+                "grid: a finished problem has no options to vary; give the name of a ready problem,"
+                " or a function that makes one"
+            )
         return [({}, problem)]
-    make: Any = (lambda **options: catalogue.problem(problem, **options)) if isinstance(problem, str) else problem
+    make: Any = (
+        (lambda **options: catalogue.problem(problem, **options))
+        if isinstance(problem, str)
+        else problem
+    )
     grid = grid or {}
     for name, values in grid.items():
         if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-            raise ValueError(f"grid: give a list of values for '{name}', such as {{'{name}': [0.01, 0.05]}}")
-    return [(options, make(**options)) for options in (dict(zip(grid, v, strict=True)) for v in itertools.product(*grid.values()))]
+            raise ValueError(
+                f"grid: give a list of values for '{name}', such as {{'{name}': [0.01, 0.05]}}"
+            )
+    return [
+        (options, make(**options))
+        for options in (dict(zip(grid, v, strict=True)) for v in itertools.product(*grid.values()))
+    ]
 
 
 def _cell_seed(seed: int, number: int) -> int:
-    """Grid points see errors of their own, so that the rows of a table are independent; the first keeps the seed."""
+    """Grid points see errors of their own, so that the rows of a table are
+    independent; the first keeps the seed.
+    """
     return seed if number == 0 else int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
 def _describe(problem: Problem) -> dict[str, Any]:
-    data = hashlib.sha256(b"".join(g.y.tobytes() + g.points.array.tobytes() for g in problem.groups)).hexdigest()[:16]
-    return {"name": problem.name, "data": data, "options": None if problem.options is None else dict(problem.options)}
+    data = hashlib.sha256(
+        b"".join(g.y.tobytes() + g.points.array.tobytes() for g in problem.groups)
+    ).hexdigest()[:16]
+    return {
+        "name": problem.name,
+        "data": data,
+        "options": None if problem.options is None else dict(problem.options),
+    }
 
 
 def _with_fitted_truth(problem: Problem, method: AbstractMethod, seed: int) -> Problem:
-    print(f"fiducial: problem '{problem.name}' has no truth; data are simulated from a fit of it by '{method.name}'", file=sys.stderr)
+    print(
+        f"fiducial: problem '{problem.name}' has no truth; data are simulated from a fit of it by"
+        f" '{method.name}'",
+        file=sys.stderr,
+    )
     return problem.replace(truth=truth_from(fit(problem, method, seed=seed)))
 
 
@@ -349,7 +455,9 @@ def _points(problem: Problem, points: Any) -> Points:
     if points is not None:
         return problem.domain.points(points, label="points")
     d = len(problem.domain.names)
-    return Points(problem.domain.names, regular_grid(100 if d == 1 else 21 if d == 2 else 7)(problem.domain))
+    return Points(
+        problem.domain.names, regular_grid(100 if d == 1 else 21 if d == 2 else 7)(problem.domain)
+    )
 
 
 class _Advance:
@@ -365,7 +473,9 @@ class _Advance:
         self._compiled: set[str] = set()
 
     def begin(self, cell: str) -> Begin:
-        """What to tell the driver for the shards of a cell: the first of them is compiled before it is fitted."""
+        """What to tell the driver for the shards of a cell: the first of them is
+        compiled before it is fitted.
+        """
 
         def stage(activity: str, share: float | None) -> None:
             if cell in self._compiled:

@@ -10,7 +10,11 @@ if TYPE_CHECKING:
 
 def all_figures(study: "Study") -> dict[str, Any]:
     """All figures by file name; without intervals there is nothing to show."""
-    cells = [cell for cell in study.cells if any(name.endswith(".pit") for name in cell.arrays) and cell.usable.any()]
+    cells = [
+        cell
+        for cell in study.cells
+        if any(name.endswith(".pit") for name in cell.arrays) and cell.usable.any()
+    ]
     if not cells:
         return {}
     return {
@@ -47,13 +51,32 @@ def _along(cells: "list[Cell]", level: float, what: str) -> Any:
                 axis.plot(x, (upper - lower).mean(axis=0), line, color=f"C{i}", label=name)
                 if f"{name}.exact_lower" in cell.arrays:
                     exact = _kept(cell, f"{name}.exact_upper") - _kept(cell, f"{name}.exact_lower")
-                    axis.plot(x, exact.mean(axis=0), "k--" if line == "-" else "k.", lw=1, ms=2, label=f"{name}, exact")
+                    axis.plot(
+                        x,
+                        exact.mean(axis=0),
+                        "k--" if line == "-" else "k.",
+                        lw=1,
+                        ms=2,
+                        label=f"{name}, exact",
+                    )
             else:
                 truth = cell.truth[name]
-                axis.plot(x, ((lower <= truth) & (truth <= upper)).mean(axis=0), line, color=f"C{i}", label=name)
+                axis.plot(
+                    x,
+                    ((lower <= truth) & (truth <= upper)).mean(axis=0),
+                    line,
+                    color=f"C{i}",
+                    label=name,
+                )
         if what == "coverage":
             half = 1.96 * np.sqrt(level * (1 - level) / max(1, int(cell.usable.sum())))
-            axis.axhspan(level - half, min(1.0, level + half), color="0.85", lw=0, label="honest: binomial 95 % band")
+            axis.axhspan(
+                level - half,
+                min(1.0, level + half),
+                color="0.85",
+                lw=0,
+                label="honest: binomial 95 % band",
+            )
             axis.axhline(level, color="0.4", lw=0.8)
         else:
             axis.set_ylim(bottom=0)
@@ -64,24 +87,35 @@ def _along(cells: "list[Cell]", level: float, what: str) -> Any:
 
 def _pits(cell: "Cell") -> dict[str, np.ndarray]:
     """Ranks of the truth by quantity, (data set, point)."""
-    return {name.removesuffix(".pit"): _kept(cell, name).reshape(int(cell.usable.sum()), -1) for name in cell.arrays if name.endswith(".pit")}
+    return {
+        name.removesuffix(".pit"): _kept(cell, name).reshape(int(cell.usable.sum()), -1)
+        for name in cell.arrays
+        if name.endswith(".pit")
+    }
 
 
 def _pit(cells: "list[Cell]") -> Any:
     """Distribution function of the rank of the truth minus the uniform one.
 
-    The band holds a single point's curve with 95 % probability (Kolmogorov's bound); the curve
-    of a field is averaged over its points, so it lies well inside when intervals are honest.
-    """
+    The band holds a single point's curve with 95 % probability (Kolmogorov's bound);
+    the curve of a field is averaged over its points, so it lies well inside when
+    intervals are honest."""
     figure, axes = _axes(cells)
     u = np.linspace(0, 1, 201)
     for axis, cell in zip(axes, cells, strict=True):
         for name, pit in _pits(cell).items():
-            axis.plot(u, np.searchsorted(np.sort(pit.ravel()), u, side="right") / pit.size - u, lw=1.2, label=name)
+            axis.plot(
+                u,
+                np.searchsorted(np.sort(pit.ravel()), u, side="right") / pit.size - u,
+                lw=1.2,
+                label=name,
+            )
         half = 1.358 / np.sqrt(max(1, int(cell.usable.sum())))
         axis.axhspan(-half, half, color="0.85", lw=0, label="honest: 95 % band of one curve")
         axis.axhline(0, color="0.4", lw=0.8)
-        axis.set(xlabel="rank of the truth among the draws", ylabel="share of data sets below, minus u")
+        axis.set(
+            xlabel="rank of the truth among the draws", ylabel="share of data sets below, minus u"
+        )
         axis.legend(frameon=False, fontsize=8)
     return figure
 
@@ -93,7 +127,14 @@ def _calibration(cells: "list[Cell]") -> Any:
     for axis, cell in zip(axes, cells, strict=True):
         n = max(1, int(cell.usable.sum()))
         half = 1.96 * np.sqrt(levels * (1 - levels) / n)
-        axis.fill_between(levels, levels - half, levels + half, color="0.85", lw=0, label="honest: binomial 95 % band")
+        axis.fill_between(
+            levels,
+            levels - half,
+            levels + half,
+            color="0.85",
+            lw=0,
+            label="honest: binomial 95 % band",
+        )
         axis.plot([0, 1], [0, 1], color="0.4", lw=0.8)
         for name, pit in _pits(cell).items():
             axis.plot(levels, coverage_at(pit, levels), lw=1.2, label=name)

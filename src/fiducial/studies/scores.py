@@ -15,8 +15,10 @@ class Measures(NamedTuple):
         sd: their standard deviation.
         lower: lower limit of the central interval.
         upper: upper limit of it.
-        pit: rank of the truth among the draws as a number in (0, 1), uniform for honest draws.
-        score: interval score, the width plus a penalty for each miss (Gneiting and Raftery 2007).
+        pit: rank of the truth among the draws as a number in (0, 1), uniform for honest
+            draws.
+        score: interval score, the width plus a penalty for each miss (Gneiting and
+            Raftery 2007).
         crps: continuous ranked probability score.
     """
 
@@ -29,11 +31,14 @@ class Measures(NamedTuple):
     crps: Array
 
 
-def measures(draws: Float[Array, "draw *quantity"], truth: Float[Array, "*quantity"], level: float) -> Measures:
+def measures(
+    draws: Float[Array, "draw *quantity"], truth: Float[Array, "*quantity"], level: float
+) -> Measures:
     """Summarise draws and score them.
 
-    Limits follow Weibull's rule, by which an interval of honest draws covers as often as it says
-    whatever their number. The CRPS is the unbiased estimate from independent draws.
+    Limits follow Weibull's rule, by which an interval of honest draws covers as often
+    as it says whatever their number. The CRPS is the unbiased estimate from independent
+    draws.
 
     Arguments:
         draws: draws of any number of quantities, along the first axis.
@@ -73,5 +78,7 @@ def _weibull(ordered: Float[Array, "draw *quantity"], q: float) -> Float[Array, 
 
 
 def standard_error(values: np.ndarray) -> float:
-    """Standard error of the mean of independent values; not a number for fewer than two."""
+    """Standard error of the mean of independent values; not a number for fewer than
+    two.
+    """
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")

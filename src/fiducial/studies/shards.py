@@ -25,7 +25,8 @@ _GPU_SHARD = 1000
 
 
 class Bench:
-    """Fits and judges shards of data sets for one problem and method, with everything compiled once.
+    """Fits and judges shards of data sets for one problem and method, with everything
+    compiled once.
 
     Arguments:
         problem: a problem with a truth.
@@ -35,33 +36,58 @@ class Bench:
         seed: seed of data and method.
     """
 
-    def __init__(self, problem: Problem, method: AbstractMethod, *, points: Points, level: float, seed: int):
-        self.problem, self.method, self.points, self.level, self.seed = problem, method, points, level, seed
+    def __init__(
+        self, problem: Problem, method: AbstractMethod, *, points: Points, level: float, seed: int
+    ):
+        self.problem, self.method, self.points, self.level, self.seed = (
+            problem,
+            method,
+            points,
+            level,
+            seed,
+        )
         with jax.enable_x64(True):
             self.model = bind(problem)
             self.runner = Runner(self.model, method, keep=self._keep)
             self.simulator = Simulator(problem)
             self._seconds = self.simulator.seconds
             self.truth = self._truth()
-            self._judge_draws = Compiled(lambda draws, truth: jax.lax.map(lambda d: self._one(d, truth), draws), self._seconds, cheap=True)
-            self._values = Compiled(jax.vmap(partial(self._quantities, self.model)), self._seconds, cheap=True)
+            self._judge_draws = Compiled(
+                lambda draws, truth: jax.lax.map(lambda d: self._one(d, truth), draws),
+                self._seconds,
+                cheap=True,
+            )
+            self._values = Compiled(
+                jax.vmap(partial(self._quantities, self.model)), self._seconds, cheap=True
+            )
 
     def identity(self) -> str:
-        """A short text that is another one for another problem, truth, seed or place to judge."""
+        """A short text that is another one for another problem, truth, seed or place
+        to judge.
+        """
         data = self.simulator.draw(1, seed=self.seed)
         with jax.enable_x64(True):
             problem = problem_digest(self.model, {name: y[0] for name, y in data.items()})
         truth = [np.asarray(self.truth[name]).tobytes() for name in sorted(self.truth)]
-        return digest(problem.encode(), self.points.array.tobytes(), *truth, *(data[name].tobytes() for name in sorted(data)))
+        return digest(
+            problem.encode(),
+            self.points.array.tobytes(),
+            *truth,
+            *(data[name].tobytes() for name in sorted(data)),
+        )
 
-    def shard(self, first: int, count: int, size: int, *, begin: Begin | None = None) -> dict[str, np.ndarray]:
-        """Results for data sets ``first`` to ``first + count``, in a batch padded to ``size``; ``begin`` is told of each stage.
+    def shard(
+        self, first: int, count: int, size: int, *, begin: Begin | None = None
+    ) -> dict[str, np.ndarray]:
+        """Results for data sets ``first`` to ``first + count``, in a batch padded to
+        ``size``; ``begin`` is told of each stage.
 
         Returns:
-            Arrays with a leading axis over data sets: ``status``; ``NAME.mean`` and the other
-            measures for each output (over points) and constant; ``NAME.exact_lower`` and
-            ``NAME.exact_upper`` where known; and ``errors.GROUP``, one imputed draw of errors.
-            The vector ``seconds`` says how long compiling, the method, and all else took.
+            Arrays with a leading axis over data sets: ``status``; ``NAME.mean`` and the
+            other measures for each output (over points) and constant;
+            ``NAME.exact_lower`` and ``NAME.exact_upper`` where known; and
+            ``errors.GROUP``, one imputed draw of errors. The vector ``seconds`` says
+            how long compiling, the method, and all else took.
         """
         begun, judging = time.perf_counter(), self._seconds["compile"]
         data = self.simulator.draw(size, seed=self.seed, first=first)
@@ -70,9 +96,15 @@ class Bench:
             answer = self.method.collect(self.model, data, finished.outcome)
             arrays = self._judge(answer)
         usable = np.isin(finished.outcome.status, [s for s in Status if s.usable])
-        arrays["status"] = np.where(usable.any(axis=1), finished.outcome.status.min(axis=1), finished.outcome.status.max(axis=1))
+        arrays["status"] = np.where(
+            usable.any(axis=1),
+            finished.outcome.status.min(axis=1),
+            finished.outcome.status.max(axis=1),
+        )
         if answer.draws is not None:
-            arrays.update({f"errors.{group}": z[:, 0, -1] for group, z in answer.draws["errors"].items()})
+            arrays.update(
+                {f"errors.{group}": z[:, 0, -1] for group, z in answer.draws["errors"].items()}
+            )
         arrays.update(self._exact(data, count))
         kept = {name: np.asarray(values)[:count] for name, values in arrays.items()}
         compiling = finished.seconds["compile"] + self._seconds["compile"] - judging
@@ -80,12 +112,19 @@ class Bench:
         return {**kept, "seconds": np.array([compiling, finished.seconds["run"], rest])}
 
     def lanes(self, replicates: int) -> int:
-        """How many data sets to fit at once: as many as pay, and fit in the memory of the device."""
+        """How many data sets to fit at once: as many as pay, and fit in the memory
+        of the device.
+        """
         device = jax.devices()[0]
-        if device.platform == "cpu":  # some more than cores: towards the end of a phase some have nothing to do
+        if (
+            device.platform == "cpu"
+        ):  # some more than cores: towards the end of a phase some have nothing to do
             most, free = 4 * cores(), free_memory() // 4
         else:
-            most, free = _GPU_SHARD, int((device.memory_stats() or {}).get("bytes_limit", 8 << 30)) // 2
+            most, free = (
+                _GPU_SHARD,
+                int((device.memory_stats() or {}).get("bytes_limit", 8 << 30)) // 2,
+            )
         each = self.method.chains * self.method.lane_bytes(self.model)
         most = int(max(1, min(replicates, most, free // each)))
         return -(-replicates // -(-replicates // most))  # shards of one size
@@ -95,13 +134,22 @@ class Bench:
         assert problem.truth is not None
         outputs = problem.truth.at(self.points)
         truth: dict[str, Any] = {name: jnp.asarray(outputs[name]) for name in problem.outputs}
-        truth.update({name: jnp.asarray(problem.truth.unknowns[name], float) for name in problem.unknowns})
+        truth.update(
+            {name: jnp.asarray(problem.truth.unknowns[name], float) for name in problem.unknowns}
+        )
         for g in problem.groups:
-            truth.update({f"{n}_{g.name}": jnp.asarray(problem.truth.noise[g.name][n], float) for n in g.noise_unknowns()})
+            truth.update(
+                {
+                    f"{n}_{g.name}": jnp.asarray(problem.truth.noise[g.name][n], float)
+                    for n in g.noise_unknowns()
+                }
+            )
         return truth
 
     def _quantities(self, model: Model, theta: Any) -> dict[str, Any]:
-        """Everything that is judged, for one parameter vector: outputs at the points, unknowns, noise sizes."""
+        """Everything that is judged, for one parameter vector: outputs at the
+        points, unknowns, noise sizes.
+        """
         values = model.evaluate(theta, self.points)
         outputs = {name: values[:, i] for i, name in enumerate(self.problem.outputs)}
         noise = {f"{n}_{g}": v for g, own in model.noise(theta).items() for n, v in own.items()}
@@ -116,11 +164,22 @@ class Bench:
         return {name: measures(draws[name], truth[name], self.level) for name in truth}
 
     def _judge(self, answer: Answer) -> dict[str, np.ndarray]:
-        arrays = {f"{name}.estimate": np.asarray(v) for name, v in self._values(answer.estimate).items()}
+        arrays = {
+            f"{name}.estimate": np.asarray(v) for name, v in self._values(answer.estimate).items()
+        }
         if answer.draws is not None:
-            pooled = {name: v.reshape(len(v), -1, *v.shape[3:]) for name, v in answer.draws["judged"].items()}
+            pooled = {
+                name: v.reshape(len(v), -1, *v.shape[3:])
+                for name, v in answer.draws["judged"].items()
+            }
             judged = self._judge_draws(pooled, self.truth)
-            arrays.update({f"{name}.{what}": np.asarray(v) for name, m in judged.items() for what, v in m._asdict().items()})
+            arrays.update(
+                {
+                    f"{name}.{what}": np.asarray(v)
+                    for name, m in judged.items()
+                    for what, v in m._asdict().items()
+                }
+            )
         return arrays
 
     def _exact(self, data: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
@@ -134,7 +193,9 @@ class Bench:
             shaped = {g.name: data[g.name][i].reshape(g.shape) for g in self.problem.groups}
             limits.append(self.problem.exact(shaped, x, self.level))
         return {
-            f"{name}.exact_{side}": np.stack([np.broadcast_to(found[name][j], self.truth[name].shape) for found in limits])
+            f"{name}.exact_{side}": np.stack(
+                [np.broadcast_to(found[name][j], self.truth[name].shape) for found in limits]
+            )
             for name in limits[0]
             for j, side in enumerate(("lower", "upper"))
         }

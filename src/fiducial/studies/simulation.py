@@ -1,4 +1,6 @@
-"""Data sets simulated from a known truth, or from a fitted result that stands for one."""
+"""Data sets simulated from a known truth, or from a fitted result that stands for
+one.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +18,14 @@ if TYPE_CHECKING:
     from ..results.result import Result
 
 _STREAM = 0x5EED
-"""Sets the random numbers of simulated data apart from those of methods under the same seed."""
+"""Sets the random numbers of simulated data apart from those of methods under the
+same seed.
+"""
 
 
-def simulate(problem: Problem, replicates: int, *, seed: int, first: int = 0) -> dict[str, np.ndarray]:
+def simulate(
+    problem: Problem, replicates: int, *, seed: int, first: int = 0
+) -> dict[str, np.ndarray]:
     """Simulate data sets from the problem's truth.
 
     Exact groups keep their values. Data set i depends on the seed and on i alone.
@@ -42,7 +48,9 @@ def simulate(problem: Problem, replicates: int, *, seed: int, first: int = 0) ->
 
 
 class Simulator:
-    """Simulates as many batches of data sets as needed, compiled once; see ``simulate``."""
+    """Simulates as many batches of data sets as needed, compiled once; see
+    ``simulate``.
+    """
 
     def __init__(self, problem: Problem):
         self.problem = problem
@@ -66,7 +74,10 @@ class Simulator:
         """Observed values by group, (data set, n)."""
         with jax.enable_x64(True):
             made = self._batch(np.asarray(seed), first + np.arange(replicates))
-        return {g.name: np.asarray(made[g.name]) if g.name in made else np.tile(g.y, (replicates, 1)) for g in self.problem.groups}
+        return {
+            g.name: np.asarray(made[g.name]) if g.name in made else np.tile(g.y, (replicates, 1))
+            for g in self.problem.groups
+        }
 
 
 def true_means(problem: Problem) -> dict[str, np.ndarray]:
@@ -76,12 +87,20 @@ def true_means(problem: Problem) -> dict[str, np.ndarray]:
     unknowns = {n: jnp.asarray(v, float) for n, v in truth.unknowns.items()}
     missing = sorted(set(problem.unknowns) - set(unknowns))
     if missing:
-        raise ValueError(f"the truth of problem '{problem.name}' does not say what {', '.join(missing)} is; add it to Truth(unknowns=...)")
+        raise ValueError(
+            f"the truth of problem '{problem.name}' does not say what {', '.join(missing)} is; add"
+            " it to Truth(unknowns=...)"
+        )
 
     def mean(group: Group) -> Any:
-        return group.sites.map(lambda at: jnp.asarray(group.quantity(field, at, unknowns)))[group.index]
+        return group.sites.map(lambda at: jnp.asarray(group.quantity(field, at, unknowns)))[
+            group.index
+        ]
 
-    return {name: np.asarray(v) for name, v in run_once(lambda: {g.name: mean(g) for g in problem.groups}).items()}
+    return {
+        name: np.asarray(v)
+        for name, v in run_once(lambda: {g.name: mean(g) for g in problem.groups}).items()
+    }
 
 
 def truth_from(result: "Result") -> Truth:
@@ -97,13 +116,19 @@ def truth_from(result: "Result") -> Truth:
         return Truth(
             outputs={name: output(name) for name in result.problem.outputs},
             unknowns={n: np.asarray(v) for n, v in model.unknowns(jnp.asarray(theta)).items()},
-            noise={g: {n: float(v) for n, v in own.items()} for g, own in model.noise(jnp.asarray(theta)).items()},
+            noise={
+                g: {n: float(v) for n, v in own.items()}
+                for g, own in model.noise(jnp.asarray(theta)).items()
+            },
         )
 
 
 def _truth(problem: Problem) -> Truth:
     if problem.truth is None:
-        raise ValueError(f"problem '{problem.name}' carries no truth to simulate from; give Problem(truth=Truth(...))")
+        raise ValueError(
+            f"problem '{problem.name}' carries no truth to simulate from; give"
+            " Problem(truth=Truth(...))"
+        )
     return problem.truth
 
 
@@ -113,7 +138,10 @@ def _noise_parameters(problem: Problem) -> dict[str, dict[str, Any]]:
         missing = sorted(set(g.noise_unknowns()) - set(known.get(g.name, {})))
         if missing:
             raise ValueError(
-                f"the truth of problem '{problem.name}' does not say what the {', '.join(missing)} of '{g.name}' is; "
-                f"add it to Truth(noise={{'{g.name}': {{'{missing[0]}': ...}}}})"
+                f"the truth of problem '{problem.name}' does not say what the {', '.join(missing)}"
+                f" of '{g.name}' is; add it to Truth(noise={{'{g.name}': {{'{missing[0]}': ...}}}})"
             )
-    return {g.name: {n: jnp.asarray(v, float) for n, v in known.get(g.name, {}).items()} for g in problem.groups}
+    return {
+        g.name: {n: jnp.asarray(v, float) for n, v in known.get(g.name, {}).items()}
+        for g in problem.groups
+    }

@@ -24,8 +24,15 @@ COLUMNS = [
 ]
 
 
-def row(method: str, arrays: Mapping[str, np.ndarray], truth: Mapping[str, Any], outputs: list[str], usable: np.ndarray) -> dict[str, Any]:
-    """Averages over the data sets that did not fail; not-a-number where a method gives no intervals.
+def row(
+    method: str,
+    arrays: Mapping[str, np.ndarray],
+    truth: Mapping[str, Any],
+    outputs: list[str],
+    usable: np.ndarray,
+) -> dict[str, Any]:
+    """Averages over the data sets that did not fail; not-a-number where a method gives
+    no intervals.
 
     Arguments:
         method: name of the method.
@@ -45,12 +52,18 @@ def row(method: str, arrays: Mapping[str, np.ndarray], truth: Mapping[str, Any],
     result |= _with_error("coverage", over_outputs("coverage"))
     result |= _with_error("width", over_outputs("width"))
     result["width_ratio"] = _mean(over_outputs("width")) / _mean(over_outputs("exact_width"))
-    result["interval_score"], result["crps"] = (_mean(over_outputs(what)) for what in ("score", "crps"))
+    result["interval_score"], result["crps"] = (
+        _mean(over_outputs(what)) for what in ("score", "crps")
+    )
     result["seconds_per_dataset"] = float(arrays["seconds"][1]) / len(usable)
     for name in truth:
         if name not in outputs:
             for index in np.ndindex(np.shape(truth[name])):
-                own = {key: values[:, *index] for key, values in ok.items() if key.startswith(f"{name}.")}
+                own = {
+                    key: values[:, *index]
+                    for key, values in ok.items()
+                    if key.startswith(f"{name}.")
+                }
                 label = name + "".join(f"_{i}" for i in index)
                 result |= _constant(label, _judged(own, name, np.asarray(truth[name])[index]))
     return result
@@ -68,15 +81,23 @@ def _judged(arrays: Mapping[str, np.ndarray], name: str, truth: Any) -> dict[str
         lower, upper = arrays[f"{name}.lower"], arrays[f"{name}.upper"]
         judged["coverage"] = ((lower <= truth) & (truth <= upper)).mean(axis=axes)
         judged["width"] = (upper - lower).mean(axis=axes)
-        judged["score"], judged["crps"] = (arrays[f"{name}.{what}"].mean(axis=axes) for what in ("score", "crps"))
+        judged["score"], judged["crps"] = (
+            arrays[f"{name}.{what}"].mean(axis=axes) for what in ("score", "crps")
+        )
     if f"{name}.exact_lower" in arrays:
-        judged["exact_width"] = (arrays[f"{name}.exact_upper"] - arrays[f"{name}.exact_lower"]).mean(axis=axes)
+        judged["exact_width"] = (
+            arrays[f"{name}.exact_upper"] - arrays[f"{name}.exact_lower"]
+        ).mean(axis=axes)
     return judged
 
 
 def _constant(label: str, judged: dict[str, np.ndarray]) -> dict[str, Any]:
     found: dict[str, Any] = {f"{label}_mean": _mean(judged["mean"])}
-    return found | _with_error(f"{label}_coverage", judged["coverage"]) | _with_error(f"{label}_width", judged["width"])
+    return (
+        found
+        | _with_error(f"{label}_coverage", judged["coverage"])
+        | _with_error(f"{label}_width", judged["width"])
+    )
 
 
 def _mean(values: np.ndarray) -> float:
@@ -94,16 +115,26 @@ def off_level(rows: list[dict[str, Any]], level: float) -> list[str]:
         for name, value in found.items():
             if not name.endswith("coverage") or not np.isfinite(value):
                 continue
-            # the spread of honest intervals, each of which covers or does not; a field is covered in part, so that its data sets differ less
+            # the spread of honest intervals, each of which covers or does not; a field
+            # is covered in part, so that its data sets differ less
             honest = float(np.sqrt(level * (1 - level) / max(1, found["n"] - found["failed"])))
             error = honest if name != "coverage" else found[f"{name}_se"] or honest
             if abs(value - level) > 2 * error:
                 what = "the field" if name == "coverage" else name.removesuffix("_coverage")
-                side = "too often: the intervals are too wide" if value > level else "too seldom: the intervals are too narrow, or off centre"
-                options = ", ".join(f"{k.removeprefix('option_')}={v}" for k, v in found.items() if k.startswith("option_"))
+                side = (
+                    "too often: the intervals are too wide"
+                    if value > level
+                    else "too seldom: the intervals are too narrow, or off centre"
+                )
+                options = ", ".join(
+                    f"{k.removeprefix('option_')}={v}"
+                    for k, v in found.items()
+                    if k.startswith("option_")
+                )
                 lines.append(
-                    f"warning: {found['method']}{f' ({options})' if options else ''} covers {what} in {value:.4f} of data sets, "
-                    f"{abs(value - level) / error:.1f} standard errors from {level:g}; {side}"
+                    f"warning: {found['method']}{f' ({options})' if options else ''} covers {what}"
+                    f" in {value:.4f} of data sets, {abs(value - level) / error:.1f} standard"
+                    f" errors from {level:g}; {side}"
                 )
     return lines
 
@@ -123,7 +154,13 @@ def _columns(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _cell(value: Any) -> str:
-    return "" if value is None or (isinstance(value, float) and not np.isfinite(value)) else repr(value) if isinstance(value, float) else str(value)
+    return (
+        ""
+        if value is None or (isinstance(value, float) and not np.isfinite(value))
+        else repr(value)
+        if isinstance(value, float)
+        else str(value)
+    )
 
 
 def to_markdown(rows: list[dict[str, Any]]) -> str:
@@ -138,6 +175,9 @@ def to_markdown(rows: list[dict[str, Any]]) -> str:
         plain = f"{value:.4g}" if isinstance(value, float) else str(value)
         return f"{plain} ± {error:.2g}" if error is not None and np.isfinite(error) else plain
 
-    lines = ["| " + " | ".join(name.removeprefix("option_").replace("_", " ") for name in shown) + " |", "|" + "---|" * len(shown)]
+    lines = [
+        "| " + " | ".join(name.removeprefix("option_").replace("_", " ") for name in shown) + " |",
+        "|" + "---|" * len(shown),
+    ]
     lines += ["| " + " | ".join(text(found, name) for name in shown) + " |" for found in rows]
     return "\n".join(lines) + "\n"
