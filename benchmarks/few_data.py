@@ -70,7 +70,11 @@ def main() -> None:
         jax.config.update("jax_compilation_cache_dir", folder)  # all fits are the same program
         fits = (
             fd.fit(
-                posed().with_data({"u": y}), fd.EFIDirect(), seed=0, progress=False, elsewhere=False
+                posed().with_data({"u": y}),
+                fd.EFIDirect(),
+                seed=0,
+                progress=False,
+                multistart=False,
             )
             for y in data[:ours]
         )

@@ -101,7 +101,7 @@ def main() -> None:
             print(
                 f"| {name} | {unknown} | {row['estimate']:.6g} | {row['lower']:.5g} |"
                 f" {row['upper']:.5g} | {lower:.5g} | {upper:.5g} | {off[0]:+.3f}, {off[1]:+.3f} |"
-                f" {facts.get('failed draws', 0):.4f} | {facts['effective draws']:.0f} | {verdict}"
+                f" {facts.get('failed_draws', 0):.4f} | {facts['effective_draws']:.0f} | {verdict}"
                 f" | {result.seconds['run']:.0f} |",
                 flush=True,
             )

@@ -65,7 +65,7 @@ def ours(problem: fd.Problem, names: list[str]) -> tuple[list[str], list[str]]:
         for n in names
     ]
     how = [
-        f"{result.facts['effective draws']:.0f}",
+        f"{result.facts['effective_draws']:.0f}",
         alike,
         diagnosis.verdict,
         f"{result.seconds['run']:.0f}",

@@ -9,6 +9,7 @@ import numpy as np
 import fiducial as fd
 from fiducial.methods.base import AbstractMethod, Answer, Outcome
 from fiducial.model.binding import bind
+from fiducial.results.building import build_result
 from fiducial.results.result import Result
 from fiducial.running.driver import Run, Runner
 from fiducial.status import Status
@@ -96,6 +97,6 @@ def made_up(
         status = np.full((1, chains), Status.FINISHED.value)
         outcome = Outcome(None, status, {"lm": {"loss": random.random((1, chains, 7))}}, {}, {})
         method = fd.PINN(chains=chains) if draws is None else Drawn(chains=chains)
-        return Result.build(
+        return build_result(
             model, method, answer, Run(outcome, {"compile": 1.5, "run": 0.25}), seed=seed
         )

@@ -20,7 +20,7 @@ PROJECT = Path(__file__).parents[1]
 # Inner rings first; a file may import from its own ring and from those before it. A
 # ring is one or more folders, or single files.
 RINGS = [
-    {"device", "atomic_files", "status", "schedules", "datasets"},
+    {"device", "atomic_files", "status", "schedules", "datasets", "checks", "limits"},
     {"posing", "noise"},
     {"representations"},
     {"model"},

@@ -26,7 +26,8 @@ from .posing.fields import Field
 from .posing.networks import MLP
 from .posing.observations import Observed
 from .posing.operators import derivative, divergence, gradient, laplacian, time_derivative
-from .posing.problem import Output, Problem, Truth
+from .posing.problem import Output, Problem
+from .posing.truth import Truth
 from .posing.unknowns import Interval, Positive, Real
 from .results.loading import load
 from .results.result import Result

@@ -82,12 +82,12 @@ def run_once(fn: Callable[..., Any], *args: Any) -> Any:
     return compile_program(jax.jit(fn).lower(*args), Effort.RUNS_ONCE)(*args)
 
 
-def once(needed: Bool[Array, ""], fn: Callable[[Any], Any], value: Any) -> Any:
+def apply_if(needed: Bool[Array, ""], fn: Callable[[Any], Any], value: Any) -> Any:
     """``fn(value)`` where it is needed; in a batch it is skipped when none needs it,
     which ``lax.cond`` does not do.
 
     Example:
-        >>> int(once(jnp.asarray(True), lambda v: v + 1, jnp.asarray(1)))
+        >>> int(apply_if(jnp.asarray(True), lambda v: v + 1, jnp.asarray(1)))
         2
     """
     return jax.lax.while_loop(
@@ -95,19 +95,21 @@ def once(needed: Bool[Array, ""], fn: Callable[[Any], Any], value: Any) -> Any:
     )[1]
 
 
-def one_by_one() -> bool:
+def loops_per_lane() -> bool:
     """Whether the elements of a batch are better taken one after another, as on a
     CPU: a loop then ends for each when it is done with it.
     """
     return jax.default_backend() == "cpu"
 
 
-def for_each(fn: Callable[..., Any], *batches: Any) -> Any:
+def map_elements(fn: Callable[..., Any], *batches: Any) -> Any:
     """A function with loops of its own for each element of a batch: one by one on a
     CPU, all at once on an accelerator.
 
     Example:
-        >>> for_each(lambda v: 2 * v, jnp.arange(3)).tolist()
+        >>> map_elements(lambda v: 2 * v, jnp.arange(3)).tolist()
         [0, 2, 4]
     """
-    return jax.lax.map(lambda one: fn(*one), batches) if one_by_one() else jax.vmap(fn)(*batches)
+    return (
+        jax.lax.map(lambda one: fn(*one), batches) if loops_per_lane() else jax.vmap(fn)(*batches)
+    )

@@ -2,6 +2,7 @@
 themselves.
 """
 
+import dataclasses
 import inspect
 import json
 import threading
@@ -14,6 +15,7 @@ import pytest
 import fiducial as fd
 from fiducial import catalogue
 from fiducial.model.binding import bind
+from fiducial.results.building import build_result
 from fiducial.running.checkpoint import Checkpoint
 from fiducial.running.driver import Runner
 from fiducial.status import Status
@@ -71,7 +73,7 @@ class Trial:
     @property
     def result(self) -> fd.Result:
         finished, answer = self.first
-        return fd.Result.build(self.model, self.method, answer, finished, seed=5)
+        return build_result(self.model, self.method, answer, finished, seed=5)
 
 
 @pytest.fixture(scope="module")
@@ -230,3 +232,29 @@ def test_problem_agrees_with_its_own_truth(name, options):
 @every_problem
 def test_problem_is_documented(name):
     assert "Arguments:" in (PROBLEMS[name].__doc__ or "")
+
+
+class Recorder:
+    """Stands for facts, and notes which of them are read."""
+
+    def __init__(self, facts):
+        self._facts, self.read = facts, set()
+
+    def __getattr__(self, name):
+        self.read.add(name)
+        return getattr(self._facts, name)
+
+
+def test_every_fact_is_read_by_a_check_or_declared_to_be_known_only(trial):
+    read: dict[type, set[str]] = {}
+    for name in METHODS:
+        facts = trial(name).first[1].facts.of(0)
+        recorder = Recorder(facts)
+        trial(name).method.judge(recorder, trial(name).model)
+        # methods that share a class of facts may each judge a part of them
+        read.setdefault(type(facts), set()).update(recorder.read)
+        assert set(facts.to_know) <= {f.name for f in dataclasses.fields(facts)}
+    for kind, names in read.items():
+        unread = {f.name for f in dataclasses.fields(kind)} - names - kind.to_know
+        assert not unread, f"{kind.__name__}: no check reads {sorted(unread)}"
+        assert not names & kind.to_know, f"{kind.__name__}: {names & kind.to_know} are judged"

@@ -20,7 +20,9 @@ def regression():
     problem = fd.problem("linear-regression")
     with jax.enable_x64(True):
         model = bind(problem)
-        residual, jacobian = (np.asarray(v) for v in model.linearise(np.zeros(5), model.data)["u"])
+        residual, jacobian = (
+            np.asarray(v) for v in model.rows_and_jacobians(np.zeros(5), model.data)["u"]
+        )
     covariance = np.linalg.inv(jacobian.T @ jacobian + np.eye(5))
     return problem, covariance @ jacobian.T @ residual, covariance, jacobian, residual
 
@@ -39,12 +41,12 @@ def test_chains_have_the_exact_posterior(sampler, regression):
     result = fd.fit(
         problem, fd.Bayes(sampler=sampler, draws=1500, warm_steps=600, leapfrog=10), seed=0
     )
-    z, error = standardised(result, mean, covariance), 1 / np.sqrt(result.facts["effective draws"])
-    assert result.facts["effective draws"] > 1000
+    z, error = standardised(result, mean, covariance), 1 / np.sqrt(result.facts["effective_draws"])
+    assert result.facts["effective_draws"] > 1000
     assert np.abs(z.mean(axis=0)).max() < 4 * error
     assert np.abs(np.cov(z.T) - np.eye(5)).max() < 4 * np.sqrt(2) * error
-    assert result.facts["R-hat"] <= 1.01
-    assert result.facts["divergent moves"] == 0
+    assert result.facts["r_hat"] <= 1.01
+    assert result.facts["divergent"] == 0
     assert result.diagnose().verdict == "trust"
 
 
@@ -174,9 +176,7 @@ def test_a_learnt_rate_weighs_misfit_against_its_prior():
     for sd in (1.0, 0.01):
         problem = fd.problem("poisson", n_f=15, sd=sd).replace(network=TINY)
         rates.append(
-            fd.fit(problem, fd.ConcreteDropout(train_steps=4000, draws=50), seed=0).facts[
-                "dropout rate"
-            ]
+            fd.fit(problem, fd.ConcreteDropout(train_steps=4000, draws=50), seed=0).facts["rate"]
         )
     assert rates[0] > 2 * rates[1]
 
@@ -301,13 +301,13 @@ def test_the_papers_dropout_spares_the_first_of_several_layers():
 
 
 def test_the_papers_chains_start_from_the_prior():
-    """Weights that act on unscaled inputs are standard normal."""
+    """Weights that act on unit_factors inputs are standard normal."""
     problem = fd.problem("poisson")
     with jax.enable_x64(True):
         model = bind(problem)
         phase, *_ = fd.Bayes(preset="paper").phases(model)
         state = phase.init(model, model.data, None, key=jax.random.key(0))
-        weights = np.asarray(state.theta * model.unscaled)
+        weights = np.asarray(state.theta * model.unit_factors)
     assert abs(weights.mean()) < 4 / np.sqrt(weights.size)
     assert abs(weights.var() - 1) < 4 * np.sqrt(2 / weights.size)
 

@@ -122,8 +122,8 @@ def test_jacobians_are_whitened_like_means(case):
     noise, parameters, _ = CASES[case]
     columns = np.random.default_rng(3).normal(size=(4, 5))
     whole = noise.whiten_mean(columns, POINTS, INDEX, 4, parameters)
-    one_by_one = [noise.whiten_mean(c, POINTS, INDEX, 4, parameters) for c in columns.T]
-    np.testing.assert_allclose(whole, np.stack(one_by_one, axis=1), rtol=1e-12)
+    loops_per_lane = [noise.whiten_mean(c, POINTS, INDEX, 4, parameters) for c in columns.T]
+    np.testing.assert_allclose(whole, np.stack(loops_per_lane, axis=1), rtol=1e-12)
 
 
 @every_case

@@ -99,7 +99,7 @@ NOISE = fd.Gaussian(0.1)
             "h must be positive.*not at 0.0",
         ),
         (lambda: posed(unknowns={"t": fd.Real(1.0)}), "used twice: t"),
-        (lambda: posed(outputs=()), "none given"),
+        (lambda: posed(outputs=()), "at least one name"),
         (lambda: fd.Output(scale=0.0), "scale=0.0"),
         (lambda: fd.problem("nope"), "no problem called 'nope'; there are .*poisson"),
         (lambda: fd.problem("poisson", colour=1), "no setting 'colour'; it has sd"),

@@ -49,7 +49,7 @@ def test_montroll_with_a_free_exponent_is_exact_and_names_the_pair():
         exact = problem.exact({"p": problem.groups[0].y}, (), level)
         for name in ("k", "C", "exponent", "sd_p"):
             for share, limit in zip(((1 - level) / 2, (1 + level) / 2), exact[name], strict=True):
-                error = np.sqrt(share * (1 - share) / result.facts["effective draws"])
+                error = np.sqrt(share * (1 - share) / result.facts["effective_draws"])
                 assert abs((result.draws[name].values < limit).mean() - share) < 4 * error + 0.02, (
                     name,
                     level,
@@ -60,7 +60,7 @@ def test_montroll_with_a_free_exponent_is_exact_and_names_the_pair():
         "k and exponent move together" in reason and "fix one of them" in reason
         for reason in diagnosis.reasons
     )
-    assert result.facts["failed draws"] > 0.2
+    assert result.facts["failed_draws"] > 0.2
 
 
 def test_the_exact_answer_with_a_free_exponent_does_not_depend_on_how_it_is_sampled():

@@ -118,7 +118,7 @@ def test_wells_as_experiments_share_their_constants_only():
     with jax.enable_x64(True):
         model = bind(problem)
         theta = model.init(jax.random.key(0))
-        place, _ = model.find("start2")
+        place, _ = model.locate("start2")
         moved = theta.at[place].add(1.0)
         before, after = (np.asarray(model.evaluate(t, points)) for t in (theta, moved))
         starts = [np.asarray(model.unknowns(theta)[f"start{i}"]) for i in (1, 2, 3)]

@@ -53,7 +53,7 @@ def go(runner, *, seed=0, **how):
 def on_an_accelerator(monkeypatch):
     """Run all lanes in one program, as there."""
     for module in (lanes, phase_program, driver):
-        monkeypatch.setattr(module, "side_by_side", lambda: False)
+        monkeypatch.setattr(module, "one_lane_per_core", lambda: False)
 
 
 def another(problem=None, method=METHOD) -> Runner:
@@ -562,7 +562,7 @@ def test_chains_that_diverged_have_no_part_in_the_answer(monkeypatch):
     assert all(any(np.array_equal(one, other) for other in sound) for one in theta)
     failed = next(c for c in some.diagnose().checks if c.name == "chains that failed")
     assert failed.value == lost.sum()
-    assert failed.advice.startswith(Status.DIVERGED.message)
+    assert failed.meaning == Status.DIVERGED.message
     assert some.diagnose().verdict == "do not trust"
 
 

@@ -4,23 +4,29 @@ from pathlib import Path
 
 from .app import fail
 
+_MOST = 1000
+"""Largest number in the name of a default folder."""
+
 
 def choose_folder(
     out: Path | None, default: str, resume: bool, begun: str = "checkpoint/run.json"
 ) -> Path:
-    """The folder to work in; never one that holds something, unless its run is to go
-    on.
+    """Return the folder to work in, which is new or empty, or holds the run to resume.
+
+    Arguments:
+        out: the folder that the user gave, or None.
+        default: the folder without that; numbers are added while it exists.
+        resume: whether a run is to go on.
+        begun: the file that a run writes first.
     """
     if out is None:
-        used = [Path(default), *(Path(f"{default}-{i}") for i in range(2, 1000))]
-        taken = [p for p in used if p.exists()]
-        out = taken[-1] if resume and taken else next(p for p in used if not p.exists())
+        names = [Path(default), *(Path(f"{default}-{i}") for i in range(2, _MOST))]
+        taken = [p for p in names if p.exists()]
+        out = taken[-1] if resume and taken else next(p for p in names if not p.exists())
     if resume:
-        # a run killed before its first file has nothing to go on from, and nothing to
-        # lose
-        if not (out / begun).is_file() and (
-            not out.is_dir() or any(p.is_file() for p in out.rglob("*"))
-        ):
+        # a run killed before its first file has nothing to go on from, and nothing to lose
+        empty = out.is_dir() and not any(p.is_file() for p in out.rglob("*"))
+        if not (out / begun).is_file() and not empty:
             fail(f"{out} holds no run to go on with; leave out --resume to begin one")
     elif (out / "summary.json").is_file():
         fail(

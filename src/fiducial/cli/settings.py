@@ -7,8 +7,10 @@ from typing import Any
 def split_settings(
     pairs: list[str], methods: list[str]
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """Options of the problem, and settings of each method: ``method.key=value`` for
-    all, or ``NAME.key=value``.
+    """Return the options of the problem, and the settings of each method.
+
+    ``key=value`` is an option of the problem, ``method.key=value`` a setting of all
+    methods, ``NAME.key=value`` a setting of one.
     """
     options: dict[str, Any] = {}
     settings: dict[str, dict[str, Any]] = {name: {} for name in methods}
@@ -29,6 +31,7 @@ def split_settings(
 
 
 def key_and_value(text: str, option: str) -> tuple[str, str]:
+    """Return both sides of ``key=value``."""
     key, equals, value = text.partition("=")
     if not (equals and key):
         raise ValueError(f"{option} {text}: write key=value, such as sd=0.1")
@@ -36,14 +39,10 @@ def key_and_value(text: str, option: str) -> tuple[str, str]:
 
 
 def parse_value(text: str) -> Any:
-    """A number, true, false or none, in JSON's spelling or Python's; a word
-    otherwise.
-    """
+    """Return a number, a truth value or None, in JSON's spelling or Python's; else the text."""
+    lower = text.lower()
+    spelled = {"none": "null", "true": "true", "false": "false"}.get(lower, text)
     try:
-        return json.loads(
-            {"none": "null"}.get(
-                text.lower(), text.lower() if text.lower() in ("true", "false") else text
-            )
-        )
+        return json.loads(spelled)
     except ValueError:
         return text

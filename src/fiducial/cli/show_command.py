@@ -1,18 +1,18 @@
 """``fiducial show``."""
 
 import json
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from .. import catalogue
 from ..running.checkpoint import Checkpoint
+from . import options
 from .app import FAILED, app, fail, show_text
 
 
 @app.command()
-def show(folder: Annotated[Path, typer.Argument(help="The folder of a run.")]) -> None:
+def show(folder: options.RunOrStudy) -> None:
     """Print the summary of a run, or the table of a study."""
     path = folder / "summary.json"
     if folder.is_file():
@@ -21,14 +21,10 @@ def show(folder: Annotated[Path, typer.Argument(help="The folder of a run.")]) -
         typer.echo((folder / "table.md").read_text())
         return
     if Checkpoint(folder / "checkpoint").exists() and not path.is_file():
-        fail(
-            f"the run in {folder} has not finished; go on with the same command and --out {folder}"
-            " --resume",
-            FAILED,
-        )
+        again = f"go on with the same command and --out {folder} --resume"
+        fail(f"the run in {folder} has not finished; {again}", FAILED)
     try:
-        summary = json.loads(path.read_text())
-        text = _text(summary)
+        text = _text(json.loads(path.read_text()))
     except FileNotFoundError:
         fail(f"{folder} holds no summary.json; give the folder that `fiducial run` named")
     except (ValueError, KeyError, TypeError) as error:
@@ -38,34 +34,25 @@ def show(folder: Annotated[Path, typer.Argument(help="The folder of a run.")]) -
 
 
 def _text(summary: dict[str, Any]) -> str:
-    lines = [
-        f"{summary['problem']} by {summary['method']}, seed {summary['seed']}: {summary['status']}"
-    ]
-
-    def line(name: str, entry: dict[str, Any]) -> str:
-        return f"{name}: " + ", ".join(f"{k} {v:.5g}" for k, v in entry.items() if v is not None)
-
-    lines += [line(name, entry) for name, entry in summary["unknowns"].items()]
-    lines += [
-        line(f"{parameter} of {group}", entry)
-        for group, own in summary["noise"].items()
-        for parameter, entry in own.items()
-    ]
-    lines += [
-        line(name, entry)
-        for name, entry in summary["field"].items()
-        if any(v is not None for v in entry.values())
-    ]
+    """Return a summary as lines of text."""
+    method = summary["method"]
+    lines = [f"{summary['problem']} by {method}, seed {summary['seed']}: {summary['status']}"]
+    lines += [_line(name, entry) for name, entry in summary["unknowns"].items()]
+    for group, own in summary["noise"].items():
+        lines += [_line(f"{parameter} of {group}", entry) for parameter, entry in own.items()]
+    for name, entry in summary["field"].items():
+        if any(v is not None for v in entry.values()):
+            lines.append(_line(name, entry))
     lines.append(f"verdict: {summary['diagnosis']['verdict']}")
-    if (
-        why := getattr(catalogue.methods().get(summary["method"]), "no_interval", None)
-    ) is not None:
+    why = getattr(catalogue.methods().get(method), "no_interval", None)
+    if why is not None:
         lines.append(f"  no interval: {why}")
     for check in summary["diagnosis"]["checks"]:
-        lines.append(
-            line(
-                f"  [{'ok' if check['ok'] else '!!'}] {check['name']}",
-                {k: check[k] for k in ("value", "limit")},
-            ).removesuffix(": ")
-        )
+        name = f"  [{'ok' if check['ok'] else '!!'}] {check['name']}"
+        numbers = {key: check[key] for key in ("value", "limit")}
+        lines.append(_line(name, numbers).removesuffix(": "))
     return "\n".join(lines)
+
+
+def _line(name: str, entry: dict[str, Any]) -> str:
+    return f"{name}: " + ", ".join(f"{k} {v:.5g}" for k, v in entry.items() if v is not None)

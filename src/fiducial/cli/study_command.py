@@ -1,12 +1,10 @@
 """``fiducial study``."""
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from .. import catalogue
 from ..running.driver import Interrupted
+from . import options
 from .app import STOPPED, app, fail, show_text
 from .folders import choose_folder
 from .settings import key_and_value, parse_value, split_settings
@@ -15,68 +13,38 @@ from .user_file import find_problem
 
 @app.command()
 def study(
-    problem: Annotated[
-        str,
-        typer.Argument(help="A ready problem, or FILE.py or FILE.py:name, as for `fiducial run`."),
-    ],
-    methods: Annotated[
-        str | None, typer.Option(help="Methods, separated by commas; by default the best there is.")
-    ] = None,
-    replicates: Annotated[int, typer.Option(min=1, help="Number of simulated data sets.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of data and methods.")] = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for tables, figures and finished shards; must be new or empty."),
-    ] = None,
-    grid: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KEY=V1,V2 ...",
-            help="Options of the problem to vary, such as sd=0.01,0.05; all combinations are run.",
-        ),
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE ...",
-            help="Options of the problem, and of methods: pinn.adam_steps=500.",
-        ),
-    ] = None,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    shard: Annotated[
-        int | None,
-        typer.Option(min=1, help="Data sets fitted at once; by default what fits in memory."),
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a study that was stopped.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No progress bar, and nothing printed but errors.")
-    ] = False,
+    problem: options.Problem,
+    methods: options.Methods = None,
+    replicates: options.Replicates = 100,
+    seed: options.Seed = 0,
+    out: options.StudyFolder = None,
+    grid: options.Grid = None,
+    set_: options.Set = None,
+    level: options.Level = 0.95,
+    shard: options.Shard = None,
+    resume: options.Resume = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Fit many simulated data sets and leave a table of coverage, width and error in a
     folder.
 
-    Exit code 0: done, also when intervals are found wanting. 2: a mistake in the call.
-    130: stopped by Ctrl-C."""
-    from ..studies.coverage import study as run_study
+    Exit code 0: done, also when intervals do not cover. 2: a mistake in the call. 130:
+    stopped by Ctrl-C.
+    """
+    from ..studies import coverage
 
     try:
         names = (methods or catalogue.default_method().name).split(",")
-        options, settings = split_settings(set_ or [], names)
-        chosen = [catalogue.method(name, **settings[name]) for name in names]
-        varied = {
-            key: [parse_value(v) for v in text.split(",")]
-            for key, text in (key_and_value(p, "--grid") for p in grid or [])
-        }
-        label = find_problem(
-            problem, options | {key: values[0] for key, values in varied.items()}
-        ).name
-        folder = choose_folder(out, f"{label}-study", resume, "study.json")
-        found = run_study(
-            lambda **more: find_problem(problem, options | more),
-            chosen,
+        given, settings = split_settings(set_ or [], names)
+        pairs = (key_and_value(text, "--grid") for text in grid or [])
+        varied = {key: [parse_value(v) for v in text.split(",")] for key, text in pairs}
+        first = {key: values[0] for key, values in varied.items()}
+        folder = choose_folder(
+            out, f"{find_problem(problem, given | first).name}-study", resume, "study.json"
+        )
+        found = coverage.study(
+            lambda **more: find_problem(problem, given | more),
+            [catalogue.method(name, **settings[name]) for name in names],
             replicates=replicates,
             seed=seed,
             level=level,
@@ -88,8 +56,8 @@ def study(
         )
     except Interrupted:
         fail(
-            f"stopped; finished shards are kept, go on with the same command and --out {folder}"
-            " --resume",
+            "stopped; finished shards are kept, go on with the same command and"
+            f" --out {folder} --resume",
             STOPPED,
         )
     except (ValueError, TypeError, KeyError, OSError) as error:

@@ -2,18 +2,90 @@
 judged by.
 """
 
+import dataclasses
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
 
+from .. import limits
+from ..checks import Check
 from ..model.model import Model
 from ..numerics.mixing import convergence
-from .base import Answer, Outcome
+from . import _checks
+from .base import Answer, Facts, Outcome
 
 _TESTED = 50
 """Draws whose errors are tested."""
+
+
+class ChainFacts(Facts):
+    """Facts about a chain over the errors.
+
+    Attributes:
+        r_hat: split R-hat, the worst of the quantities.
+        informed_sd: standard deviation of the errors along the informed directions, over
+            what it must be.
+        lag: how far the parameters are behind the errors.
+        energy: energy of the data over its expectation; None where data are met exactly.
+        p_value: level at which the imputed errors are not normal.
+        width_change: largest relative change of a width with less damping.
+        frozen_response: share of its changes that the network makes with frozen weights:
+            1 for a map that is learnt, 0 for one that is moved along.
+        neck_condition: largest over smallest eigenvalue of the neck's second moment.
+    """
+
+    r_hat: Any = None
+    informed_sd: Any = None
+    lag: Any = None
+    p_value: Any = None
+    width_change: Any = None
+    frozen_response: Any = None
+    neck_condition: Any = None
+    energy: Any = None
+    to_know: ClassVar[frozenset[str]] = frozenset({"frozen_response", "neck_condition"})
+
+
+def judge_chain(facts: ChainFacts) -> list[Check]:
+    """Return checks of a chain over the errors, none of which needs the truth."""
+    limit = limits.INFORMED_SD.value
+    extra = min(limit, 3 / math.sqrt(2 * max(1.0, facts.effective_draws)))
+    checks = [
+        _checks.r_hat(facts.r_hat),
+        limits.INFORMED_SD.check(
+            "sd of the informed errors, distance from 1",
+            abs(facts.informed_sd - 1),
+            "along the directions that the data inform, imputed errors must have unit spread;"
+            " widths are off by as much",
+            "see the lag, or give more draws",
+            limit=limit + extra,
+        ),
+        limits.LAG.check(
+            "lag of the parameters behind the errors",
+            facts.lag,
+            "the network does not keep up with the errors, so bands are too narrow",
+            "raise its learning rate, or slow the errors down",
+        ),
+    ]
+    if facts.energy is not None:
+        checks.append(
+            limits.ENERGY.check(
+                "energy of the data, distance from its expectation",
+                abs(facts.energy - 1),
+                "the energy is not that of a chain at rest",
+                "give more iterations, or check the stated size of the noise",
+            )
+        )
+    normality = limits.NORMALITY.check(
+        "normality of the imputed errors, p-value",
+        facts.p_value,
+        "the imputed errors are not normal: outliers, another distribution, or an equation that"
+        " is not right for the data",
+        "look at the largest errors, and at the equation",
+    )
+    return [*checks, normality, _checks.width_change(facts.width_change)]
 
 
 def chain_answer(
@@ -40,7 +112,7 @@ def chain_answer(
         for part in (outcome.draws, outcome.extra, outcome.trace)
     )
     noisy = [g for g in model.groups if not g.exact]
-    errors = model.by_group(extra["z"])
+    errors = model.split_by_group(extra["z"])
     if "errors" in kept:
         kept = {
             **kept,
@@ -51,35 +123,29 @@ def chain_answer(
     share, rss = np.asarray(outcome.state.fit.share), _sum_of_squares(outcome.state.fit.errors)
     count, unknown = extra["z"].shape[-1], sum(model.size_unknown(g) for g in noisy)
     parameters = share.sum(axis=-1)[:, 0]
-    facts = {
-        "effective parameters": parameters,
-        "effective draws": np.array([c.effective.min() for c in found]),
-        "R-hat": np.array([c.r_hat.max() for c in found]),
-        "spread of informed errors": np.array(
-            [_spread(extra["informed"][i], share[i], stiffness[i]) for i in sets]
-        ),
-        "lag of the parameters": (1 + stiffness) * trace["lag"].mean(axis=(1, 2)),
-        "frozen response": np.array(
-            [_response(extra["probe"][i], extra["frozen"][i]) for i in sets]
-        ),
-        "neck condition": np.array([_condition(m) for m in np.asarray(outcome.state.neck)]),
-        "width change at less damping": trace["sensitivity"][:, 0, -1],
-        "least p-value of the errors": np.array(
-            [
-                min(_p_value(z[i], stiffness[i], parameters[i] / count) for z in errors.values())
-                for i in sets
-            ]
-        ),
-    }
+    p_values = [
+        min(_p_value(z[i], stiffness[i], parameters[i] / count) for z in errors.values())
+        for i in sets
+    ]
+    informed = [_informed_sd(extra["informed"][i], share[i], stiffness[i]) for i in sets]
+    facts = ChainFacts(
+        effective_parameters=parameters,
+        effective_draws=np.array([c.effective.min() for c in found]),
+        r_hat=np.array([c.r_hat.max() for c in found]),
+        informed_sd=np.array(informed),
+        lag=(1 + stiffness) * trace["lag"].mean(axis=(1, 2)),
+        frozen_response=np.array([_response(extra["probe"][i], extra["frozen"][i]) for i in sets]),
+        neck_condition=np.array([_condition(m) for m in np.asarray(outcome.state.neck)]),
+        width_change=trace["sensitivity"][:, 0, -1],
+        p_value=np.array(p_values),
+    )
     # data that are met exactly have no energy to speak of
-    if not model.loose and np.all(count - parameters - unknown > 0.5):
+    if not model.has_free_function and np.all(count - parameters - unknown > 0.5):
         inside = np.array([variance(1 + k) for k in stiffness])
-        expected = (
-            0.5 * stiffness * (rss / (1 + stiffness) ** 2 + (count - parameters - unknown) * inside)
-        )
-        facts["data energy over its expectation"] = (
-            trace["data energy"].mean(axis=(1, 2)) / expected
-        )
+        free = (count - parameters - unknown) * inside
+        expected = 0.5 * stiffness * (rss / (1 + stiffness) ** 2 + free)
+        energy = trace["data energy"].mean(axis=(1, 2)) / expected
+        facts = dataclasses.replace(facts, energy=energy)
     return Answer(estimate=np.asarray(outcome.state.fit.theta[:, 0]), draws=kept, facts=facts)
 
 
@@ -87,7 +153,7 @@ def _sum_of_squares(errors: dict[str, Any]) -> np.ndarray:
     return sum(np.sum(np.asarray(e)[:, 0] ** 2, axis=-1) for e in errors.values())
 
 
-def _spread(informed: np.ndarray, share: np.ndarray, stiffness: float) -> float:
+def _informed_sd(informed: np.ndarray, share: np.ndarray, stiffness: float) -> float:
     """Standard deviation of the errors along the directions that the data inform,
     over what it must be.
     """

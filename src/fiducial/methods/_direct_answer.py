@@ -1,13 +1,51 @@
 """What the methods that draw around a fit make of their draws."""
 
+from typing import Any
+
 import jax
 import numpy as np
 
+from .. import limits
+from ..checks import Check
 from ..model.model import Model
 from ..numerics.linearisation import most_directions
 from ..numerics.nearby_solutions import LARGEST_MISS
 from ..numerics.resampling import Resampled, resample
-from .base import Answer, Outcome
+from . import _checks
+from .base import Answer, Facts, Outcome
+
+LINEAR_DIFFERENCE = "difference from the linearisation, in sd"
+"""Name of the check that compares draws with the linear model."""
+
+
+class DirectFacts(Facts):
+    """Facts about draws around a fit.
+
+    Attributes:
+        inexact_draws: share of draws that stop short of their equations.
+        weighted: whether the draws are weighted for curvature.
+        width_change: largest relative change of a width with less damping.
+        linear_difference: largest difference of a mean or standard deviation from that
+            of the linear model, in its standard deviations.
+    """
+
+    inexact_draws: Any = None
+    weighted: Any = None
+    width_change: Any = None
+    linear_difference: Any = None
+
+
+def judge_draws(facts: DirectFacts) -> list[Check]:
+    """Return checks of how the draws reached their equations."""
+    return [
+        limits.INEXACT_DRAWS.check(
+            "share of draws off their equations",
+            facts.inexact_draws,
+            "draws in the tails stay a little off their equations: the model is strongly curved",
+            "compare with efi-gn",
+        ),
+        _checks.width_change(facts.width_change),
+    ]
 
 
 def direct_bytes(model: Model, block: int) -> int:
@@ -15,7 +53,11 @@ def direct_bytes(model: Model, block: int) -> int:
     Jacobians where a function is free.
     """
     rows, directions = sum(len(g.sites) for g in model.groups), most_directions(model)
-    each = 1.5 * rows * model.size if model.loose else directions * (150 * rows + 3 * model.size)
+    each = (
+        1.5 * rows * model.size
+        if model.has_free_function
+        else directions * (150 * rows + 3 * model.size)
+    )
     return int(8 * block * each)
 
 
@@ -45,20 +87,20 @@ def direct_answer(model: Model, outcome: Outcome, draws: int) -> Answer:
     return Answer(
         estimate=np.asarray(outcome.state.theta[:, 0]),
         draws=jax.tree.map(pick, kept),
-        facts={
-            "effective parameters": parameters,
-            "effective draws": np.array([sum(c.effective for c in one) for one in chosen]),
-            "failed draws": failed.mean(axis=(1, 2)),
-            "inexact draws": ((extra["miss"] > LARGEST_MISS) & ~failed).mean(axis=(1, 2)),
-            "weighted": parameters <= most_directions(model) + 0.5,
-            "width change at less damping": trace["sensitivity"][:, 0, -1],
-            "difference from efi-linear": np.array(
+        facts=DirectFacts(
+            effective_parameters=parameters,
+            effective_draws=np.array([sum(c.effective for c in one) for one in chosen]),
+            failed_draws=failed.mean(axis=(1, 2)),
+            inexact_draws=((extra["miss"] > LARGEST_MISS) & ~failed).mean(axis=(1, 2)),
+            weighted=parameters <= most_directions(model) + 0.5,
+            width_change=trace["sensitivity"][:, 0, -1],
+            linear_difference=np.array(
                 [
                     _difference(model, extra["probe"][i], extra["linear_probe"][i], chosen[i])
                     for i in range(sets)
                 ]
             ),
-        },
+        ),
     )
 
 

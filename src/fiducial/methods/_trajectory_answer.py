@@ -8,11 +8,7 @@ from .base import Answer, Outcome
 
 
 def trajectory_answer(outcome: Outcome, burn_in: float) -> Answer:
-    """What was drawn along the way after a share of the steps, which the diagnosis
-    does not take for intervals.
-    """
+    """Return the draws along the training after a share of its steps."""
     draws, theta = outcome.draws[DropoutTraining.name], np.asarray(outcome.state.theta[:, 0], float)
     late = round(burn_in * jax.tree.leaves(draws)[0].shape[2])
-    return Answer(
-        theta, jax.tree.map(lambda v: v[:, :, late:], draws), {"trajectory": np.ones(len(theta))}
-    )
+    return Answer(theta, jax.tree.map(lambda v: v[:, :, late:], draws))

@@ -7,14 +7,46 @@ sets, compiles it once, and looks after checkpoints, progress and divergence."""
 
 import abc
 import dataclasses
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import equinox as eqx
 import numpy as np
 
+from ..checks import Check
 from ..model.model import Data, Model
 from ..phases.base import AbstractPhase, State
 from ..posing.problem import Problem
+from ._checks import effective_draws, effective_parameters, failed_draws
+
+
+class Facts(eqx.Module):
+    """What a method knows about its own answer: an array over data sets for each fact,
+    or a number for each fact of one data set.
+
+    A method with facts of its own derives a class from this one, and judges them in its
+    ``judge``. Facts that are only to be known are named in ``to_know``.
+
+    Attributes:
+        effective_draws: number of independent draws that the draws are worth.
+        effective_parameters: number of directions that the data inform.
+        failed_draws: share of draws that have no solution.
+        to_know: names of facts that no check reads.
+    """
+
+    effective_draws: Any = None
+    effective_parameters: Any = None
+    failed_draws: Any = None
+    to_know: ClassVar[frozenset[str]] = frozenset()
+
+    def known(self) -> dict[str, Any]:
+        """Return the facts that are known, by name."""
+        every = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {name: value for name, value in every.items() if value is not None}
+
+    def of(self, data_set: int) -> Self:
+        """Return the facts of one data set as numbers."""
+        one = {name: np.asarray(value)[data_set] for name, value in self.known().items()}
+        return type(self)(**{name: v if v.ndim else float(v) for name, v in one.items()})
 
 
 class Answer(NamedTuple):
@@ -24,8 +56,7 @@ class Answer(NamedTuple):
         estimate: parameters of the point estimate, (data set, p).
         draws: what was kept of each draw, a tree with axes (data set, chain, draw) in
             front, or None. After ``keep_all`` it holds ``theta`` and ``errors``.
-        facts: further numbers about the answer by name, (data set,) each, for the
-            diagnosis.
+        facts: what the method knows about the answer.
         left_out: parameters ``theta`` of fits that left observations out, and for each
             noisy group ``z_GROUP`` and ``fold_GROUP``: the errors of observations by
             the fits without them, and the numbers of these; the data set on the first
@@ -34,7 +65,7 @@ class Answer(NamedTuple):
 
     estimate: np.ndarray
     draws: Any = None
-    facts: dict[str, np.ndarray] = {}  # noqa: RUF012 - a NamedTuple's default, never changed
+    facts: Facts = Facts()
     left_out: dict[str, np.ndarray] | None = None
 
 
@@ -101,6 +132,20 @@ class AbstractMethod(eqx.Module):
     @abc.abstractmethod
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         """The answer, from what the phases left."""
+
+    def judge(self, facts: Any, model: Model) -> list[Check]:
+        """Return checks of the facts of one data set; by default of those that ``Facts``
+        names.
+        """
+        del model
+        checks = []
+        if facts.failed_draws is not None:
+            checks.append(failed_draws(facts.failed_draws))
+        if facts.effective_draws is not None:
+            checks.append(effective_draws(facts.effective_draws))
+        if facts.effective_parameters is not None:
+            checks.append(effective_parameters(facts.effective_parameters))
+        return checks
 
     def lane_bytes(self, model: Model) -> int:
         """Memory that one chain on one data set takes, roughly; by default that of a

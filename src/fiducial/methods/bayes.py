@@ -1,10 +1,12 @@
 """The Bayesian physics-informed network."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 
+from .. import limits
+from ..checks import Check
 from ..model.model import Data, Model
 from ..numerics.hamiltonian import Mover
 from ..numerics.mixing import convergence
@@ -16,8 +18,26 @@ from ..phases.hamiltonian_warm_up import WarmUp
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.problem import Problem
 from ..schedules import constant, early, parse
+from . import _checks
 from ._requirements import require_choice, require_noise, require_paper, require_positive
-from .base import AbstractMethod, Answer, Outcome
+from .base import AbstractMethod, Answer, Facts, Outcome
+
+
+class BayesFacts(Facts):
+    """Facts about Hamiltonian chains.
+
+    Attributes:
+        r_hat: split R-hat, the worst of the quantities.
+        acceptance: share of moves that were accepted.
+        divergent: share of trajectories that diverged.
+        tightness: how much smaller the errors of exact values are than those of the best
+            data; None without exact values.
+    """
+
+    r_hat: Any = None
+    acceptance: Any = None
+    divergent: Any = None
+    tightness: Any = None
 
 
 class Bayes(AbstractMethod):
@@ -50,7 +70,7 @@ class Bayes(AbstractMethod):
         chains: number of chains.
         precision: ``"float64"`` or ``"float32"``, for the chains.
         preset: ``"paper"`` for the paper's settings for a ready problem: ``hmc`` in
-            float32 with its step sizes and priors on weights that act on unscaled
+            float32 with its step sizes and priors on weights that act on unit_factors
             inputs. As in the paper's published code, chains start from the prior, where
             no training comes first.
 
@@ -162,11 +182,32 @@ class Bayes(AbstractMethod):
         return Answer(
             estimate=theta,
             draws=outcome.draws["draw"],
-            facts={
-                "effective draws": np.array([c.effective.min() for c in found]),
-                "R-hat": np.array([c.r_hat.max() for c in found]),
-                "acceptance rate": extra["accepted"].mean(axis=(1, 2)),
-                "divergent moves": extra["divergent"].mean(axis=(1, 2)),
-                **tightness(model, theta, outcome.state.chain.weights),
-            },
+            facts=BayesFacts(
+                effective_draws=np.array([c.effective.min() for c in found]),
+                r_hat=np.array([c.r_hat.max() for c in found]),
+                acceptance=extra["accepted"].mean(axis=(1, 2)),
+                divergent=extra["divergent"].mean(axis=(1, 2)),
+                tightness=tightness(model, theta, outcome.state.chain.weights),
+            ),
         )
+
+    def judge(self, facts: Any, model: Model) -> list[Check]:
+        own = [] if facts.tightness is None else [_checks.tightness(facts.tightness)]
+        return [
+            *super().judge(facts, model),
+            _checks.r_hat(facts.r_hat),
+            limits.DIVERGENT_MOVES.check(
+                "share of divergent moves",
+                facts.divergent,
+                "the chain meets places that its steps are too long for, so it does not go"
+                " everywhere",
+                "give a larger sigma_f, or more warm-up",
+            ),
+            limits.ACCEPTANCE.check(
+                "acceptance rate",
+                facts.acceptance,
+                "hardly any move is accepted, so the chain stands still",
+                "give shorter steps, or more warm-up",
+            ),
+            *own,
+        ]

@@ -1,16 +1,18 @@
 """Dropout with a learnt rate."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 
+from ..checks import Check
 from ..model.model import Data, Model
 from ..phases.base import AbstractPhase
 from ..phases.dropout_passes import DropoutPasses
 from ..phases.dropout_training import DropoutTraining
 from ..posing.problem import Problem
 from ..schedules import exponential, parse
+from . import _checks
 from ._requirements import (
     require_choice,
     require_mlp,
@@ -19,7 +21,20 @@ from ._requirements import (
     require_positive,
 )
 from ._trajectory_answer import trajectory_answer
-from .base import AbstractMethod, Answer, Outcome
+from .base import AbstractMethod, Answer, Facts, Outcome
+
+
+class ConcreteFacts(Facts):
+    """Facts about concrete dropout.
+
+    Attributes:
+        rate: largest learnt rate.
+        layer_rates: learnt rate of each hidden layer, (data set, layer).
+    """
+
+    rate: Any = None
+    layer_rates: Any = None
+    to_know: ClassVar[frozenset[str]] = frozenset({"layer_rates"})
 
 
 class ConcreteDropout(AbstractMethod):
@@ -84,15 +99,17 @@ class ConcreteDropout(AbstractMethod):
         rates = np.asarray(
             self._training(model).rates(state.logits) if paper else state.rates, float
         ).mean(axis=1)
-        facts = {"dropout rate": rates.max(axis=1)} | {
-            f"rate of layer {i + 1}": rates[:, i] for i in range(rates.shape[1])
-        }
+        facts = ConcreteFacts(rate=rates.max(axis=1), layer_rates=rates)
         if paper:
             answer = trajectory_answer(outcome, model.problem.paper[self.name]["burn_in"])
-            return answer._replace(facts={**answer.facts, **facts})
-        return Answer(
-            estimate=np.asarray(state.theta[:, 0], float), draws=outcome.draws["draw"], facts=facts
-        )
+            return answer._replace(facts=facts)
+        theta = np.asarray(state.theta[:, 0], float)
+        return Answer(estimate=theta, draws=outcome.draws["draw"], facts=facts)
+
+    def judge(self, facts: Any, model: Model) -> list[Check]:
+        paper = self.preset == "paper"
+        own = _checks.trajectory() if paper else _checks.dropout_rate(facts.rate)
+        return [*super().judge(facts, model), own]
 
     def _training(self, model: Model) -> DropoutTraining:
         if self.preset == "paper":

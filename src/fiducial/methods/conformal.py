@@ -16,7 +16,7 @@ from ..posing.problem import Problem
 from ._left_out import LeftOut
 from ._refitting import refits
 from ._requirements import require_choice, require_positive
-from .base import AbstractMethod, Answer, Outcome
+from .base import AbstractMethod, Answer, Facts, Outcome
 
 _LEAST = 19
 """Measurements below which there is no interval at 95 %."""
@@ -149,7 +149,7 @@ class Conformal(AbstractMethod):
         return Answer(
             estimate=np.asarray(outcome.state.fit[:, 0]),
             left_out=left_out,
-            facts={"failed draws": lost},
+            facts=Facts(failed_draws=lost),
         )
 
 

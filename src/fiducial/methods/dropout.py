@@ -1,19 +1,31 @@
 """Monte-Carlo dropout."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 
+from ..checks import Check
 from ..model.model import Data, Model
 from ..phases.base import AbstractPhase
 from ..phases.dropout_passes import DropoutPasses
 from ..phases.dropout_training import DropoutTraining
 from ..posing.problem import Problem
 from ..schedules import exponential, parse
+from . import _checks
 from ._requirements import require_choice, require_mlp, require_paper, require_positive
 from ._trajectory_answer import trajectory_answer
-from .base import AbstractMethod, Answer, Outcome
+from .base import AbstractMethod, Answer, Facts, Outcome
+
+
+class DropoutFacts(Facts):
+    """Facts about dropout.
+
+    Attributes:
+        rate: share of hidden units that are left out; None for draws along a trajectory.
+    """
+
+    rate: Any = None
 
 
 class Dropout(AbstractMethod):
@@ -97,5 +109,10 @@ class Dropout(AbstractMethod):
         return Answer(
             estimate=theta,
             draws=outcome.draws["draw"],
-            facts={"dropout rate": np.full(len(theta), self.rate)},
+            facts=DropoutFacts(rate=np.full(len(theta), self.rate)),
         )
+
+    def judge(self, facts: Any, model: Model) -> list[Check]:
+        paper = self.preset == "paper"
+        own = _checks.trajectory() if paper else _checks.dropout_rate(facts.rate)
+        return [*super().judge(facts, model), own]

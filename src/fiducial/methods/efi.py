@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from ..checks import Check
 from ..kernels import known
 from ..kernels.base import AbstractKernel
 from ..kernels.sgld import SGLD
@@ -19,7 +20,7 @@ from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.networks import MLP
 from ..posing.problem import Problem
 from ..schedules import early, parse
-from ._chain_answer import chain_answer
+from ._chain_answer import chain_answer, judge_chain
 from ._requirements import require_choice, require_noise, require_paper, require_positive
 from .base import AbstractMethod, Answer, Outcome
 
@@ -210,6 +211,9 @@ class EFI(AbstractMethod):
             stiffness=stiffness,
             variance=lambda c: self._kernel.variance(c, size),
         )
+
+    def judge(self, facts: Any, model: Model) -> list[Check]:
+        return [*super().judge(facts, model), *judge_chain(facts)]
 
     def lane_bytes(self, model: Model) -> int:
         rows, errors = (

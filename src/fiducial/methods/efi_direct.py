@@ -1,13 +1,21 @@
 """Direct fiducial sampling."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from .. import limits
+from ..checks import Check
 from ..model.model import Data, Model
 from ..phases.base import AbstractPhase
 from ..phases.direct_draws import BLOCK, DirectDraws
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.problem import Problem
-from ._direct_answer import direct_answer, direct_bytes
+from ._direct_answer import (
+    LINEAR_DIFFERENCE,
+    DirectFacts,
+    direct_answer,
+    direct_bytes,
+    judge_draws,
+)
 from ._requirements import require_noise, require_positive
 from .base import AbstractMethod, Answer, Outcome
 
@@ -53,3 +61,23 @@ class EFIDirect(AbstractMethod):
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         return direct_answer(model, outcome, self.draws)
+
+    def judge(self, facts: Any, model: Model) -> list[Check]:
+        return [*super().judge(facts, model), *judge_draws(facts), _linear(facts)]
+
+
+def _linear(facts: DirectFacts) -> Check:
+    """Compare with the linear model: weighted draws may differ from it, others must not."""
+    if facts.weighted:
+        return limits.WEIGHTED_DIFFERENCE.check(
+            LINEAR_DIFFERENCE,
+            facts.linear_difference,
+            "the model is strongly nonlinear within its uncertainty, and the linearisation poor",
+            "compare with efi-gn",
+        )
+    return limits.UNWEIGHTED_DIFFERENCE.check(
+        LINEAR_DIFFERENCE,
+        facts.linear_difference,
+        "the model is nonlinear, and the data inform too many directions to correct for that",
+        "treat the limits as approximate",
+    )

@@ -1,10 +1,12 @@
 """Extended fiducial inference with Gauss-Newton steps."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
 
+from .. import limits
+from ..checks import Check
 from ..model.model import Data, Model
 from ..numerics.linearisation import most_directions
 from ..numerics.mixing import convergence
@@ -12,8 +14,28 @@ from ..phases.base import AbstractPhase
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..phases.manifold_walk import ManifoldWalk
 from ..posing.problem import Problem
+from . import _checks
 from ._requirements import require_noise, require_positive
-from .base import AbstractMethod, Answer, Outcome
+from .base import AbstractMethod, Answer, Facts, Outcome
+
+
+class WalkFacts(Facts):
+    """Facts about a walk over the errors.
+
+    Attributes:
+        r_hat: split R-hat, the worst of the quantities.
+        accepted_moves: share of moves that were accepted.
+        lost_moves: share of moves that found no solution.
+        unfollowed: number of informed directions beyond those that the walk follows.
+        width_change: largest relative change of a width with less damping.
+    """
+
+    r_hat: Any = None
+    accepted_moves: Any = None
+    lost_moves: Any = None
+    unfollowed: Any = None
+    width_change: Any = None
+    to_know: ClassVar[frozenset[str]] = frozenset({"accepted_moves"})
 
 
 class EFIGN(AbstractMethod):
@@ -75,13 +97,32 @@ class EFIGN(AbstractMethod):
         return Answer(
             estimate=np.asarray(outcome.state.fit.theta[:, 0]),
             draws=kept,
-            facts={
-                "effective parameters": parameters,
-                "effective draws": np.array([c.effective.min() for c in found]),
-                "R-hat": np.array([c.r_hat.max() for c in found]),
-                "accepted moves": extra["accepted"].mean(axis=(1, 2)),
-                "lost moves": extra["lost"].mean(axis=(1, 2)),
-                "followed": parameters <= most_directions(model) + 0.5,
-                "width change at less damping": trace["sensitivity"][:, 0, -1],
-            },
+            facts=WalkFacts(
+                effective_parameters=parameters,
+                effective_draws=np.array([c.effective.min() for c in found]),
+                r_hat=np.array([c.r_hat.max() for c in found]),
+                accepted_moves=extra["accepted"].mean(axis=(1, 2)),
+                lost_moves=extra["lost"].mean(axis=(1, 2)),
+                unfollowed=np.maximum(0.0, parameters - most_directions(model)),
+                width_change=trace["sensitivity"][:, 0, -1],
+            ),
         )
+
+    def judge(self, facts: Any, model: Model) -> list[Check]:
+        return [
+            *super().judge(facts, model),
+            _checks.r_hat(facts.r_hat),
+            limits.LOST_MOVES.check(
+                "share of moves without a solution",
+                facts.lost_moves,
+                "many moves of the chain found no solution, so it may not have been everywhere",
+                "give more data, or another network",
+            ),
+            limits.UNFOLLOWED_DIRECTIONS.check(
+                "informed directions that are not followed",
+                facts.unfollowed,
+                "the data inform more directions than the walk follows",
+                "use efi-direct",
+            ),
+            _checks.width_change(facts.width_change),
+        ]

@@ -1,13 +1,20 @@
 """The linearised fiducial distribution."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from .. import limits
+from ..checks import Check
 from ..model.model import Data, Model
 from ..phases.base import AbstractPhase
 from ..phases.direct_draws import BLOCK, DirectDraws
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.problem import Problem
-from ._direct_answer import direct_answer, direct_bytes
+from ._direct_answer import (
+    LINEAR_DIFFERENCE,
+    direct_answer,
+    direct_bytes,
+    judge_draws,
+)
 from ._requirements import require_noise, require_positive
 from .base import AbstractMethod, Answer, Outcome
 
@@ -52,3 +59,12 @@ class EFILinear(AbstractMethod):
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         return direct_answer(model, outcome, self.draws)
+
+    def judge(self, facts: Any, model: Model) -> list[Check]:
+        linear = limits.LINEAR_DIFFERENCE.check(
+            LINEAR_DIFFERENCE,
+            facts.linear_difference,
+            "the solution is not linear in the parameters over the range of the draws",
+            "use efi-direct",
+        )
+        return [*super().judge(facts, model), *judge_draws(facts), linear]

@@ -8,12 +8,12 @@ from ..model.model import Data, Model
 from ..phases.base import AbstractPhase
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..phases.member import Member
-from ..phases.refits import measured_anew
+from ..phases.refits import simulated_data
 from ..posing.problem import Problem
 from ..status import Status
 from ._refitting import refits
 from ._requirements import require_noise, require_positive
-from .base import AbstractMethod, Answer, Outcome, last_losses
+from .base import AbstractMethod, Answer, Facts, Outcome, last_losses
 
 
 class Ensemble(AbstractMethod):
@@ -64,7 +64,7 @@ class Ensemble(AbstractMethod):
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         return LevenbergMarquardt(self.lm_steps), (
-            refits(self.draws, measured_anew) if self.perturb else Member()
+            refits(self.draws, simulated_data) if self.perturb else Member()
         )
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
@@ -79,5 +79,5 @@ class Ensemble(AbstractMethod):
         return Answer(
             estimate=fits[np.arange(len(best)), best],
             draws=outcome.draws["draw"],
-            facts={"effective draws": members * (1 - lost), "failed draws": lost},
+            facts=Facts(effective_draws=members * (1 - lost), failed_draws=lost),
         )

@@ -1,10 +1,11 @@
 """The Laplace approximation of a Bayesian physics-informed network."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
 
+from ..checks import Check
 from ..model.model import Data, Model
 from ..numerics.posterior import Posterior, Priors, tightness
 from ..phases.base import AbstractPhase
@@ -12,13 +13,25 @@ from ..phases.laplace_draws import BLOCK, LaplaceDraws
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..phases.posterior_mode import PosteriorMode
 from ..posing.problem import Problem
+from . import _checks
 from ._requirements import require_noise, require_positive
-from .base import AbstractMethod, Answer, Outcome
+from .base import AbstractMethod, Answer, Facts, Outcome
 
 _TIGHTNESS = 10.0
 """Errors of exact values, which cost nothing here however small they are, relative
 to those of the best data.
 """
+
+
+class LaplaceFacts(Facts):
+    """Facts about a Laplace approximation.
+
+    Attributes:
+        tightness: how much smaller the errors of exact values are than those of the best
+            data; None without exact values.
+    """
+
+    tightness: Any = None
 
 
 class Laplace(AbstractMethod):
@@ -83,6 +96,9 @@ class Laplace(AbstractMethod):
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         draws = jax.tree.map(lambda v: v[:, :, : self.draws], outcome.draws["draw"])
         theta = np.asarray(outcome.state.theta[:, 0])
-        return Answer(
-            estimate=theta, draws=draws, facts=tightness(model, theta, outcome.state.weights)
-        )
+        facts = LaplaceFacts(tightness=tightness(model, theta, outcome.state.weights))
+        return Answer(estimate=theta, draws=draws, facts=facts)
+
+    def judge(self, facts: Any, model: Model) -> list[Check]:
+        own = [] if facts.tightness is None else [_checks.tightness(facts.tightness)]
+        return [*super().judge(facts, model), *own]

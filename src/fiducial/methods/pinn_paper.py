@@ -1,14 +1,16 @@
 """The paper's physics-informed neural network, with its percentiles."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax.numpy as jnp
 
+from ..checks import Check
 from ..model.model import Data, Model
 from ..phases.base import AbstractPhase
 from ..phases.dropout_training import DropoutTraining
 from ..posing.problem import Problem
 from ..schedules import parse
+from ._checks import trajectory
 from ._requirements import require_choice, require_paper, require_positive
 from ._trajectory_answer import trajectory_answer
 from .base import AbstractMethod, Answer, Outcome
@@ -67,3 +69,6 @@ class PaperPINN(AbstractMethod):
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         return trajectory_answer(outcome, model.problem.paper[self.name]["burn_in"])
+
+    def judge(self, facts: Any, model: Model) -> list[Check]:
+        return [*super().judge(facts, model), trajectory()]

@@ -14,7 +14,9 @@ MET, MET_BETWEEN = 0.01, 0.03
 _NEW_POINTS = 256
 
 
-def residuals(model: Model, theta: Float[Array, " p"]) -> tuple[dict[str, Array], dict[str, Array]]:
+def relative_residuals(
+    model: Model, theta: Float[Array, " p"]
+) -> tuple[dict[str, Array], dict[str, Array]]:
     """By exact group the root mean square of its residual, relative to that of random
     networks: where it was asked, and at new points.
 
@@ -27,7 +29,7 @@ def residuals(model: Model, theta: Float[Array, " p"]) -> tuple[dict[str, Array]
 
     exact = [g for g in model.groups if g.exact]
     # of points chosen one by one only those on a line have others between them
-    between = [g for g in exact if g.same_everywhere or (g.one_value and len(domain.names) == 1)]
+    between = [g for g in exact if g.may_move or (g.has_constant_value and len(domain.names) == 1)]
     return (
         {g.name: relative(g, model.mean(theta, g)[g.index] - g.y) for g in exact},
         {

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..noise.base import NoiseParameters
-from ..posing.coordinates import Points, hand_over
+from ..posing.coordinates import Points, user_point
 from ..posing.fields import Field
 from ..posing.groups import Group
 from ..posing.networks import MLP
@@ -83,7 +83,7 @@ class Model:
         """Whether the size of a group's errors is to be inferred."""
         return group.noise is not None and bool(group.noise.sizes(self._noise_unknowns[group.name]))
 
-    def by_group(self, numbers: Any) -> dict[str, Any]:
+    def split_by_group(self, numbers: Any) -> dict[str, Any]:
         """Numbers for all noisy observations, joined along the last axis, by group."""
         parts, end = {}, 0
         for g in self.groups:
@@ -93,7 +93,7 @@ class Model:
         return parts
 
     @property
-    def loose(self) -> bool:
+    def has_free_function(self) -> bool:
         """Whether a whole function is free: no equation holds exactly, and the
         network could follow all data.
         """
@@ -102,7 +102,7 @@ class Model:
         return not firm and self.size > sum(len(g.sites) for g in self.groups if not g.exact)
 
     @property
-    def stretch(self) -> np.ndarray:
+    def prior_scale(self) -> np.ndarray:
         """How far each parameter may move at a cost of one squared standard error.
 
         Where a function is free the data do not pin down the network between them, and
@@ -111,9 +111,9 @@ class Model:
         constants move freely. Where the equation holds exactly there is no ridge, and
         this is one everywhere."""
         reach = np.ones(self.size)
-        if self.loose:
+        if self.has_free_function:
             reach[self.size - self.constant_count :] = _FREE
-        return reach * self.moves
+        return reach * self.free_mask
 
     @property
     def constant_count(self) -> int:
@@ -121,7 +121,7 @@ class Model:
         return sum(int(u.guess.size) for u in self.problem.unknowns.values())
 
     @property
-    def noise_place(self) -> slice:
+    def noise_slice(self) -> slice:
         """Where a parameter vector holds the unknown noise parameters,
         unconstrained.
         """
@@ -131,7 +131,7 @@ class Model:
         )  # a tree is flattened by name: network, noise, unknowns
         return slice(end - count, end)
 
-    def find(self, name: str) -> tuple[slice, AbstractUnknown]:
+    def locate(self, name: str) -> tuple[slice, AbstractUnknown]:
         """Where a parameter vector holds an unknown constant, or a noise parameter
         such as ``sd_u``, and what that is.
         """
@@ -140,7 +140,7 @@ class Model:
             for g, own in sorted(self._noise_unknowns.items())
             for n, u in sorted(own.items())
         }
-        start = self.noise_place.start
+        start = self.noise_slice.start
         for own, unknown in [
             *noise.items(),
             *sorted(self.problem.unknowns.items()),
@@ -154,7 +154,7 @@ class Model:
             f" {', '.join([*self.problem.unknowns, *noise]) or 'none'}"
         )
 
-    def constants(self, columns: Float[Array, "p *columns"]) -> Float[Array, "c *columns"]:
+    def raw_constants(self, columns: Float[Array, "p *columns"]) -> Float[Array, "c *columns"]:
         """The part of a parameter vector, or of columns like it, that holds the
         unknown constants, unconstrained.
         """
@@ -173,7 +173,7 @@ class Model:
         """Whether there are points of the equation that may move, see
         ``with_moved_points``.
         """
-        return len(self.problem.domain.names) > 1 and any(g.same_everywhere for g in self.groups)
+        return len(self.problem.domain.names) > 1 and any(g.may_move for g in self.groups)
 
     def with_moved_points(self, key: PRNGKeyArray) -> "Model":
         """The same model with the equation asked at other points, all shifted alike and
@@ -189,7 +189,7 @@ class Model:
         size = box.upper - box.lower
 
         def move(group: Group) -> Group:
-            if not group.same_everywhere:
+            if not group.may_move:
                 return group
             array = box.lower + size * (((group.sites.array - box.lower) / size + way) % 1.0)
             return dataclasses.replace(group, sites=Points(box.names, array))
@@ -225,7 +225,7 @@ class Model:
         return ravel(eqx.tree_at(lambda tree: tree["network"].weights[1:], parts, scaled))
 
     @property
-    def moves(self) -> np.ndarray:
+    def free_mask(self) -> np.ndarray:
         """One for parameters that may move, zero for those of layers that are held."""
 
         def factor(layer: int, layers: int, shape: tuple[int, ...]) -> np.ndarray:
@@ -236,7 +236,7 @@ class Model:
         return self._by_layer(factor)
 
     @property
-    def unscaled(self) -> np.ndarray:
+    def unit_factors(self) -> np.ndarray:
         """What a fully connected network's parameters must be multiplied with to act on
         inputs and outputs in the user's units.
 
@@ -369,7 +369,7 @@ class Model:
             def of_field(field: Field, theta: Array, row: Array) -> Array:
                 return jnp.asarray(
                     group.quantity(
-                        field, hand_over(group.sites.names, row), ansatz.unknowns(theta)
+                        field, user_point(group.sites.names, row), ansatz.unknowns(theta)
                     ),
                     theta.dtype,
                 )
@@ -427,7 +427,7 @@ class Model:
             for g in self.groups
         }
 
-    def linearise(
+    def rows_and_jacobians(
         self, theta: Float[Array, " p"], data: Data
     ) -> dict[str, tuple[Float[Array, " m"], Float[Array, "m p"]]]:
         """Residual rows and the Jacobian of the whitened means, at fixed noise

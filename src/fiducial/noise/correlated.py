@@ -122,7 +122,7 @@ class Correlated(AbstractNoise):
 
     def _factor(self, points: Points, lengths: Sequence[Any]) -> Array:
         """Cholesky factor of the correlations between observations."""
-        unit = points.repeats()
+        unit = points.replicate_numbers()
         away: Any = 0.0
         same = unit[:, None] == unit
         for c, values in points.coordinates().items():

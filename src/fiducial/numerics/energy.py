@@ -16,7 +16,7 @@ from ..model.model import Data, Model
 from .linearisation import Linearisation, collapse, exact_means
 
 
-class Seen(NamedTuple):
+class Evaluation(NamedTuple):
     """What an evaluation of the energy comes across.
 
     Attributes:
@@ -85,7 +85,9 @@ class Energy:
         """Gaps of all noisy observations as the whitened rows see them: replicates
         averaged, unit variance.
         """
-        return collapse(self.model, self.fit.theta, self.model.by_group(rows)).astype(rows.dtype)
+        return collapse(self.model, self.fit.theta, self.model.split_by_group(rows)).astype(
+            rows.dtype
+        )
 
     def gap(
         self,
@@ -98,7 +100,7 @@ class Energy:
         now, pilot, errors = (
             self.model.noise(theta),
             self.model.noise(self.fit.theta),
-            self.model.by_group(z),
+            self.model.split_by_group(z),
         )
         rows = []
         for g in self.groups:
@@ -113,7 +115,7 @@ class Energy:
         z: Float[Array, " n"],
         data: Data,
         counted: Float[Array, " n"] | float = 1.0,
-    ) -> tuple[Float[Array, ""], Seen]:
+    ) -> tuple[Float[Array, ""], Evaluation]:
         """The part that is the noisy groups', with the ridge that holds the network
         where a function is free; and what was seen.
 
@@ -126,13 +128,13 @@ class Energy:
         )
         fit, none = 0.5 * jnp.sum(counted * weights * gap**2), jnp.asarray(0.0, theta.dtype)
         held = none
-        if self.model.loose:
-            stretch = np.where(self.model.stretch > 0, self.model.stretch, 1.0)
-            gone = (theta - self.fit.theta).at[self.model.noise_place].set(0.0) / jnp.asarray(
+        if self.model.has_free_function:
+            stretch = np.where(self.model.prior_scale > 0, self.model.prior_scale, 1.0)
+            gone = (theta - self.fit.theta).at[self.model.noise_slice].set(0.0) / jnp.asarray(
                 stretch, theta.dtype
             )
             held = 0.5 * self.typical * jnp.sum(gone**2)
-        return fit + held, Seen(means, gap, jnp.zeros(0, theta.dtype), fit, none)
+        return fit + held, Evaluation(means, gap, jnp.zeros(0, theta.dtype), fit, none)
 
     def of_exact(
         self, theta: Float[Array, " p"], data: Data

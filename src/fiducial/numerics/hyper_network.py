@@ -30,7 +30,7 @@ class HyperNetwork(NamedTuple):
     shift: Float[Array, " p"]
 
 
-def start(
+def initial_network(
     theta: Float[Array, " p"], inputs: int, hidden: tuple[int, ...], neck: int, *, key: PRNGKeyArray
 ) -> HyperNetwork:
     """A network that sends every observation to ``theta``: a random encoder, nothing of
@@ -61,8 +61,8 @@ def answer(network: HyperNetwork, neck: Float[Array, "n d"]) -> Float[Array, " p
     return jnp.mean(neck, axis=0) @ network.out + network.shift
 
 
-def spread(neck: Float[Array, "n d"]) -> Float[Array, "d d"]:
-    """Sums of products of deviations from the mean; ``sum(spread * (out out^T))`` is
+def scatter_matrix(neck: Float[Array, "n d"]) -> Float[Array, "d d"]:
+    """Sums of products of deviations from the mean; ``sum(scatter_matrix * (out out^T))`` is
     how far answers of single observations scatter.
     """
     off = neck - jnp.mean(neck, axis=0)

@@ -32,7 +32,7 @@ def stack_linearisation(
     """All residual rows and their (negated) Jacobian, that of the means, in the same
     order.
     """
-    parts = model.linearise(theta, data)
+    parts = model.rows_and_jacobians(theta, data)
     weights = [(g.name, exact_weight if g.exact else 1.0) for g in _noisy_first(model)]
     return tuple(jnp.concatenate([parts[name][i] * w for name, w in weights]) for i in (0, 1))  # type: ignore[return-value]
 

@@ -11,7 +11,7 @@ bending between the points where it is asked to hold; those directions show them
 because their eigenvalues vanish with ``mu``, while those of real parameters stay. Where
 the equation itself is noisy, or there is none, a whole function is free, and its
 directions are informed more or less: each by the share ``s / (s + 1)`` of its
-eigenvalue, the ridge of the fit (see ``Model.stretch``)."""
+eigenvalue, the ridge of the fit (see ``Model.prior_scale``)."""
 
 from typing import NamedTuple
 
@@ -114,7 +114,7 @@ def jacobians(
 
 def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisation:
     """Linearise at a fit; see the module's text for the mathematics."""
-    stretch = jnp.asarray(model.stretch)
+    stretch = jnp.asarray(model.prior_scale)
     plain, exact_rows = jacobians(model, theta, theta)
     Ju, Je = plain * stretch, exact_rows * stretch
 
@@ -135,7 +135,7 @@ def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisat
     )
     Je, columns = jax.lax.optimization_barrier((Je, columns))
     values, basis = (v[..., ::-1] for v in jnp.linalg.eigh(kernel))
-    if model.loose:
+    if model.has_free_function:
         values = jnp.maximum(values, 0.0)
         share, inverse = values / (values + 1), 1 / (values + 1)
         # what a tenth of the ridge would change
@@ -192,7 +192,7 @@ def probe(model: Model, theta: Float[Array, " p"]) -> Float[Array, " q"]:
     and the unknowns, unconstrained.
     """
     points = Points(model.problem.domain.names, sobol(_PROBES, seed=2)(model.problem.domain))
-    return jnp.concatenate([model.evaluate(theta, points).ravel(), model.constants(theta)])
+    return jnp.concatenate([model.evaluate(theta, points).ravel(), model.raw_constants(theta)])
 
 
 def _widths(model: Model, sd: Float[Array, " q"]) -> Float[Array, " w"]:

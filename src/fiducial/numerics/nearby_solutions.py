@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 from jaxtyping import Array, Bool, Float, Int
 
-from ..device import once, one_by_one
+from ..device import apply_if, loops_per_lane
 from ..model.model import Data, Model
 from .least_squares import adapt_damping, bent, curvature, damped_solver, eliminate, ridge_step
 from .linearisation import (
@@ -90,7 +90,7 @@ def view_at(
     return View(noisy, exact, moves, tangent)
 
 
-class Manifold:
+class NearbySolutions:
     """Solutions around a fit.
 
     Arguments:
@@ -253,7 +253,7 @@ class Manifold:
             noisy, exact = jacobians(self.model, theta, self.fit.theta)
             return jnp.concatenate([noisy, heavy * exact])
 
-        ridge = 1 / jnp.asarray(model.stretch) ** 2
+        ridge = 1 / jnp.asarray(model.prior_scale) ** 2
         return _climb(rows, slope, fit.theta, ridge=ridge, steps=steps, close=10 * _CLOSE)
 
     def fresh_view(self, theta: Float[Array, " p"]) -> View:
@@ -277,7 +277,9 @@ class Manifold:
         # many solutions on a line look along all directions at once; one by one, or in
         # a plane, only along those that are real
         count = (
-            jnp.sum(self.real) if one_by_one() or len(self.model.problem.domain.names) > 1 else None
+            jnp.sum(self.real)
+            if loops_per_lane() or len(self.model.problem.domain.names) > 1
+            else None
         )
         return view_at(self.model, self.fit.theta, theta, along, self.fit.restore, count)
 
@@ -357,7 +359,7 @@ def _approach(
         return jacobian, jsl.cholesky(small + cost * jnp.eye(len(small)), lower=True)
 
     def step(way: _Way) -> _Way:
-        jacobian, root = once(
+        jacobian, root = apply_if(
             way.stale, lambda _: factored(way.theta, way.damping), (way.jacobian, way.root)
         )
 
@@ -373,7 +375,7 @@ def _approach(
 
         move = solve(way.residual)
         # a Jacobian that serves on is near its goal, where nothing bends
-        trial = way.theta + once(way.stale, bend, move)
+        trial = way.theta + apply_if(way.stale, bend, move)
         (residual, seen), predicted = (
             rows(trial),
             way.costs[0] - jnp.sum((way.residual - jacobian @ move) ** 2),

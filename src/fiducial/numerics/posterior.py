@@ -77,12 +77,12 @@ class Posterior(eqx.Module):
                 in_errors = g.noise.pull(jnp.zeros(g.y.size), jnp.ones(g.y.size), g.points, {})
                 self.measured_physics[g.name] = float(1 / np.mean(in_errors))
         self.mean, self.sd = np.zeros(model.size), np.ones(model.size)
-        noise, constants = model.noise_place, slice(model.size - model.constant_count, model.size)
+        noise, constants = model.noise_slice, slice(model.size - model.constant_count, model.size)
         start = np.asarray(model.init(jax.random.key(0)))
         self.mean[noise], self.sd[noise] = start[noise], _NOISE_SPREAD
         self.mean[constants] = start[constants]
         if plain:
-            self.sd /= model.unscaled
+            self.sd /= model.unit_factors
             unknowns = model.problem.unknowns
             of_unknowns = {
                 n: np.broadcast_to(1 / u.scale if isinstance(u, Real) else 1.0, u.shape)
@@ -96,7 +96,7 @@ class Posterior(eqx.Module):
                 self.sd[constants] = np.asarray(ravel(of_unknowns))
                 self.mean[constants] *= np.asarray(ravel(centre))
         for name, (mean, sd) in (priors or {}).items():
-            place, unknown = model.find(name)
+            place, unknown = model.locate(name)
             unit = unknown.scale if isinstance(unknown, Real) else 1.0
             self.mean[place], self.sd[place] = np.ravel(mean / unit), np.ravel(sd / unit)
 
@@ -144,11 +144,11 @@ class Posterior(eqx.Module):
         rows = self.model.residuals(theta, data)
         return jnp.concatenate([rows[g.name] * weights.get(g.name, 1.0) for g in self.model.groups])
 
-    def linearise(
+    def rows_and_jacobians(
         self, theta: Float[Array, " p"], data: Data, weights: dict[str, Any]
     ) -> tuple[Float[Array, " m"], Float[Array, "m p"]]:
         """The same, and the Jacobian of the means in these units."""
-        parts = self.model.linearise(theta, data)
+        parts = self.model.rows_and_jacobians(theta, data)
         return tuple(
             jnp.concatenate(
                 [parts[g.name][i] * weights.get(g.name, 1.0) for g in self.model.groups]
@@ -157,17 +157,17 @@ class Posterior(eqx.Module):
         )  # type: ignore[return-value]
 
 
-def tightness(model: Model, theta: np.ndarray, weights: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """A fact for each data set: how much smaller the errors of the exact values are
-    than those of the best data, relative to the values.
+def tightness(model: Model, theta: np.ndarray, weights: Mapping[str, Any]) -> np.ndarray | None:
+    """Return for each data set how much smaller the errors of the exact values are than
+    those of the best data, relative to the values; None without exact values.
 
     Arguments:
-        model: the problem made computable.
+        model: the problem in computable form.
         theta: parameters, (data set, p).
         weights: of the exact groups, (data set, chain) each.
     """
     exact = [np.asarray(weights[g.name], float)[:, 0] for g in model.groups if g.exact]
     if not exact:
-        return {}
+        return None
     precision = np.asarray(jax.vmap(model.precision)(jnp.asarray(theta)))
-    return {"tightness of the equation": np.min(exact, axis=0) / precision}
+    return np.min(exact, axis=0) / precision

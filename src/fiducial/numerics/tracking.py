@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 from jaxtyping import Array, Float
 
-from ..device import once
+from ..device import apply_if
 from ..model.model import Data, Model
-from .energy import Energy, Seen
+from .energy import Energy, Evaluation
 from .least_squares import damped_solver, eliminate
 from .linearisation import CORRECTION, RELEASE, Linearisation, jacobians, most_directions
 from .nearby_solutions import only, view_at
@@ -102,11 +102,11 @@ def renew(
         slip: how far exact rows are from where the pilot fit has them.
     """
     model, pilot = energy.model, energy.fit.theta
-    if model.loose or not slip.size:
+    if model.has_free_function or not slip.size:
         return at
     size = slip_size(energy, slip)
-    at = once(size > _FACTOR, lambda at: _factored(model, pilot, theta, at), at)
-    return once(size > _TURN, lambda at: turn(model, pilot, theta, at), at)
+    at = apply_if(size > _FACTOR, lambda at: _factored(model, pilot, theta, at), at)
+    return apply_if(size > _TURN, lambda at: turn(model, pilot, theta, at), at)
 
 
 def slip_size(energy: Energy, slip: Float[Array, " e"]) -> Float[Array, ""]:
@@ -121,7 +121,7 @@ def _factored(
     rows fall by given amounts while these stay.
     """
     stretch, directions = (
-        jnp.asarray(model.stretch)[:, None],
+        jnp.asarray(model.prior_scale)[:, None],
         at.informed[:, : at.along.shape[1]].astype(jnp.float64),
     )
     noisy, exact = (
@@ -148,7 +148,7 @@ def turn(
     model: Model, pilot: Float[Array, " p"], theta: Float[Array, " p"], at: Tracker
 ) -> Tracker:
     """The same with the tangent at ``theta``."""
-    if model.loose:
+    if model.has_free_function:
         return at
     seen = view_at(model, pilot, theta, at.along, at.restore)
     return at._replace(
@@ -161,7 +161,7 @@ def follow(
     at: Tracker,
     theta: Float[Array, " p"],
     gradient: Float[Array, " p"],
-    seen: Seen,
+    seen: Evaluation,
     z: Float[Array, " n"],
     data: Data,
 ) -> Followed:
@@ -178,7 +178,7 @@ def follow(
     """
     model, place, pilot, dtype = (
         energy.model,
-        energy.model.noise_place,
+        energy.model.noise_slice,
         energy.fit.theta,
         theta.dtype,
     )
@@ -199,7 +199,7 @@ def follow(
         move = -eliminate(columns.T @ columns - shares.T @ shares, right[:, None])[0][:, 0]
         theta = theta.at[place].add(jnp.clip(move, -_LONGEST, _LONGEST))
     coming = energy.collapse(energy.gap(seen.means, theta, z, data) - seen.gap)
-    if not model.loose:
+    if not model.has_free_function:
         real = jnp.sum(at.along**2, axis=0) > 0
         gram = only(at.tangent.T @ at.tangent, real)
         right = jnp.stack([-at.moves.T @ gradient / energy.typical, at.tangent.T @ coming], axis=1)
@@ -216,7 +216,7 @@ def follow(
     # where a whole function is free the tangent turns too fast for that of the pilot
     # fit, but there are fewer rows
     noisy, exact = (j.astype(dtype) for j in jacobians(model, theta, pilot.astype(dtype)))
-    free = jnp.asarray(model.stretch, dtype).at[place].set(0.0)
+    free = jnp.asarray(model.prior_scale, dtype).at[place].set(0.0)
     jacobian = jnp.concatenate([noisy, jnp.sqrt(energy.firmness) * exact]) * free
     slopes = free[:, None] * jnp.stack([gradient / energy.typical, -noisy.T @ coming], axis=1)
     factor = jsl.cho_factor(jacobian @ jacobian.T + _CAUTION * jnp.eye(len(jacobian), dtype=dtype))

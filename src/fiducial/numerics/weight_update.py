@@ -11,8 +11,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..model.model import Data
 from ..schedules import Schedule
-from .energy import Energy, Seen
-from .hyper_network import HyperNetwork, answer, encode, spread
+from .energy import Energy, Evaluation
+from .hyper_network import HyperNetwork, answer, encode, scatter_matrix
 from .tracking import Tracker, follow
 
 _AGREE = 0.01
@@ -34,7 +34,7 @@ class Slopes(NamedTuple):
     theta: Float[Array, " p"]
     for_weights: Float[Array, " p"]
     z: Float[Array, " n"]
-    seen: Seen
+    seen: Evaluation
 
 
 class Now(NamedTuple):
@@ -128,7 +128,7 @@ class Track(AbstractUpdate):
         (_, seen), (by_theta, by_z) = jax.value_and_grad(
             energy.of_data, argnums=(0, 1), has_aux=True
         )(theta, z, data)
-        if energy.model.loose:  # exact rows are weighed like the others
+        if energy.model.has_free_function:  # exact rows are weighed like the others
             (more, slip), by_exact = jax.value_and_grad(energy.of_exact, has_aux=True)(theta, data)
             by_theta = by_theta + by_exact
         else:
@@ -145,7 +145,7 @@ class Track(AbstractUpdate):
         encoder = jax.tree.map(
             jnp.add, network.encoder, now.pull(jnp.broadcast_to(push, now.neck.shape))
         )
-        apart = spread(now.neck)
+        apart = scatter_matrix(now.neck)
         closer = jnp.eye(len(apart), dtype=apart.dtype) - _AGREE * apart / (
             jnp.trace(apart) + jnp.finfo(apart.dtype).tiny
         )
@@ -191,7 +191,7 @@ class Descend(AbstractUpdate):
         *,
         key: PRNGKeyArray,
     ) -> Slopes:
-        def total(theta: Array, z: Array) -> tuple[Array, Seen]:
+        def total(theta: Array, z: Array) -> tuple[Array, Evaluation]:
             (fit, seen), (more, slip) = energy.of_data(theta, z, data), energy.of_exact(theta, data)
             return fit + more, seen._replace(slip=slip, exact_energy=more)
 
@@ -206,13 +206,17 @@ class Descend(AbstractUpdate):
                 lambda t: energy.of_data(t, z, data, counted.astype(z.dtype))[0]
             )(theta)
         if energy.model.free_layers is not None:
-            for_weights = for_weights * jnp.asarray(energy.model.moves, theta.dtype)
+            for_weights = for_weights * jnp.asarray(energy.model.free_mask, theta.dtype)
         return Slopes(by_theta, for_weights, by_z, seen)
 
     def step(
         self, network: HyperNetwork, memory: Any, energy: Energy, at: Tracker, data: Data, now: Now
     ) -> tuple[HyperNetwork, Any, Array]:
-        mean, apart, slope = jnp.mean(now.neck, axis=0), spread(now.neck), now.slopes.for_weights
+        mean, apart, slope = (
+            jnp.mean(now.neck, axis=0),
+            scatter_matrix(now.neck),
+            now.slopes.for_weights,
+        )
         pull = network.out @ slope / len(now.neck) + scatter_slope(
             network, now.neck, energy.terms.together
         )
@@ -224,7 +228,7 @@ class Descend(AbstractUpdate):
         kept, rate = now.plan
         prior = network
         if energy.model.free_layers is not None:  # what is held has none
-            moves = jnp.asarray(energy.model.moves, slope.dtype)
+            moves = jnp.asarray(energy.model.free_mask, slope.dtype)
             prior = network._replace(out=network.out * moves, shift=network.shift * moves)
         memory = jax.tree.map(
             lambda v, g, w: kept * v + g + w / _PRIOR_VARIANCE, memory, slopes, prior
@@ -236,7 +240,7 @@ class Descend(AbstractUpdate):
         )
 
 
-def lag_of(energy: Energy, at: Tracker, seen: Seen) -> Float[Array, ""]:
+def lag_of(energy: Energy, at: Tracker, seen: Evaluation) -> Float[Array, ""]:
     """How far the parameters are off the fit, seen from the data."""
     return jnp.sum((at.informed.T @ energy.collapse(seen.gap)) ** 2)
 

@@ -9,10 +9,17 @@ import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..device import Effort, for_each, once
+from ..device import Effort, apply_if, map_elements
 from ..model.model import Data, Model
 from ..numerics.linearisation import Linearisation, collapse, linearise, normal_errors, probe
-from ..numerics.nearby_solutions import LARGEST_MISS, MOST_POINTS, Manifold, View, only, rows_of
+from ..numerics.nearby_solutions import (
+    LARGEST_MISS,
+    MOST_POINTS,
+    NearbySolutions,
+    View,
+    only,
+    rows_of,
+)
 from .base import AbstractPhase, Drawn, Info
 
 BLOCK = 50
@@ -149,12 +156,12 @@ class DirectDraws(AbstractPhase):
 
     def _block(self, model: Model, data: Data, fit: Linearisation, key: PRNGKeyArray) -> Drawn:
         model = model.thinned(MOST_POINTS)
-        manifold = Manifold(model, fit)
+        manifold = NearbySolutions(model, fit)
         proposals = jax.vmap(lambda k: propose(model, fit, k))(jax.random.split(key, BLOCK))
         solved = self._solve(manifold, data, proposals)
         if not self.linear and not self._free(manifold):
             # one after another: only those that need it pay for it
-            solved = once(
+            solved = apply_if(
                 jnp.any(~solved.found),
                 lambda now: jax.lax.map(
                     lambda one: self._solve_far(manifold, data, *one), (proposals, now)
@@ -165,13 +172,13 @@ class DirectDraws(AbstractPhase):
             proposals, solved
         )
 
-    def _free(self, manifold: Manifold) -> bool:
+    def _free(self, manifold: NearbySolutions) -> bool:
         """Whether a function is free, so that there are too many directions to
         follow and to weigh.
         """
-        return manifold.model.loose and manifold.fit.noisy.size > manifold.r
+        return manifold.model.has_free_function and manifold.fit.noisy.size > manifold.r
 
-    def _solve(self, manifold: Manifold, data: Data, proposals: Proposal) -> Solved:
+    def _solve(self, manifold: NearbySolutions, data: Data, proposals: Proposal) -> Solved:
         """Go where the proposals of a block point."""
         fit, zero = manifold.fit, jnp.asarray(0.0)
         rss = {name: jnp.sum(e**2) for name, e in fit.errors.items()}
@@ -194,7 +201,7 @@ class DirectDraws(AbstractPhase):
             )
 
         if self._free(manifold):
-            return for_each(regress, proposals)
+            return map_elements(regress, proposals)
         # these steps are products with the same matrices for all draws
         near = jax.vmap(lambda theta, goal: manifold.reach(theta, goal, steps=self.chord_steps))(
             tangents, proposals.goal
@@ -207,10 +214,10 @@ class DirectDraws(AbstractPhase):
                 theta = manifold.reach_further(theta, proposal.goal, steps=self.newton_steps)
             return self._look(manifold, data, proposal, theta, manifold.view(theta), LARGEST_MISS)
 
-        return for_each(look, proposals, near)
+        return map_elements(look, proposals, near)
 
     def _solve_far(
-        self, manifold: Manifold, data: Data, proposal: Proposal, solved: Solved
+        self, manifold: NearbySolutions, data: Data, proposal: Proposal, solved: Solved
     ) -> Solved:
         """Again with Jacobians of its own, where the fit's do not reach."""
 
@@ -220,11 +227,11 @@ class DirectDraws(AbstractPhase):
                 manifold, data, proposal, theta, manifold.fresh_view(theta), _LARGEST_MISS_FAR
             )
 
-        return once(~solved.found, again, solved)
+        return apply_if(~solved.found, again, solved)
 
     def _look(
         self,
-        manifold: Manifold,
+        manifold: NearbySolutions,
         data: Data,
         proposal: Proposal,
         theta: Array,
@@ -237,7 +244,7 @@ class DirectDraws(AbstractPhase):
         )
         return Solved(theta, miss, miss <= largest, manifold.log_density(view, rss), rss)
 
-    def _finish(self, manifold: Manifold, proposal: Proposal, solved: Solved) -> Drawn:
+    def _finish(self, manifold: NearbySolutions, proposal: Proposal, solved: Solved) -> Drawn:
         """Weights, error sizes, and what the draws are judged by."""
         model, fit = manifold.model, manifold.fit
         # with more informed directions than are followed the draws stay unweighted
@@ -277,7 +284,7 @@ def propose(model: Model, fit: Linearisation, key: PRNGKeyArray) -> Proposal:
     # purpose
     undone = (
         jnp.zeros_like(inside)
-        if model.loose
+        if model.has_free_function
         else jnp.where(informed, fit.basis.T @ fit.residual, 0.0)
     )
     if not unknown:

@@ -72,7 +72,7 @@ class DropoutTraining(AbstractPhase):
         return max(1, self.steps // 1000) if self.trajectory else max(1, self.steps // 200)
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> TrainingState:
-        theta = (model.init(key) / (model.unscaled if self.plain else 1.0)).astype(self.dtype)
+        theta = (model.init(key) / (model.unit_factors if self.plain else 1.0)).astype(self.dtype)
         layers = len(hidden(model)) if self.rate != 0 else 0
         logits = jnp.full((layers,), jnp.log(_FIRST_RATE / (1 - _FIRST_RATE)), self.dtype)
         return TrainingState(theta, logits, optax.scale_by_adam().init((theta, logits)), theta)
@@ -89,7 +89,7 @@ class DropoutTraining(AbstractPhase):
         self, model: Model, data: Data, state: TrainingState, progress: Array, *, key: PRNGKeyArray
     ) -> tuple[TrainingState, Info]:
         data = {name: y.astype(self.dtype) for name, y in data.items()}
-        unit = jnp.asarray(model.unscaled if self.plain else 1.0, self.dtype)
+        unit = jnp.asarray(model.unit_factors if self.plain else 1.0, self.dtype)
         noisy = [g for g in model.groups if not g.exact]
         size = {g.name: 1.0 if self.plain else model.scales[g.name] for g in model.groups}
 

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..kernels.base import AbstractKernel
 from ..model.model import Data, Model
 from ..numerics.energy import Energy, Terms
-from ..numerics.hyper_network import HyperNetwork, answer, encode, start
+from ..numerics.hyper_network import HyperNetwork, answer, encode, initial_network
 from ..numerics.linearisation import Linearisation, collapse, linearise, probe
 from ..numerics.mixing import convergence
 from ..numerics.nearby_solutions import MOST_POINTS
@@ -106,7 +106,7 @@ class FiducialChain(AbstractPhase):
         count = sum(g.y.size for g in model.groups if not g.exact)
         theta = pilot.theta
         if self.plain:  # layers that are held stay as the pilot fit has them
-            theta = jnp.where(model.moves > 0, model.init(keys[0]) / model.unscaled, theta)
+            theta = jnp.where(model.free_mask > 0, model.init(keys[0]) / model.unit_factors, theta)
         fit, follows, theta = jax.tree.map(lambda v: v.astype(self.dtype), (pilot, follows, theta))
         # read in every iteration, which takes longer than to multiply with it; what one
         # correction leaves the next one finds
@@ -114,7 +114,7 @@ class FiducialChain(AbstractPhase):
         # from the pilot fit's own errors, where nothing pulls, or from any at all
         own = jnp.concatenate([fit.errors[g.name] for g in model.groups if not g.exact])
         z = jax.random.normal(keys[1], (count,), self.dtype) if self.plain else own
-        network = start(
+        network = initial_network(
             theta * self._units(model),
             self._rows(model, data, z).shape[1],
             self.hidden,
@@ -259,7 +259,7 @@ class FiducialChain(AbstractPhase):
         return state.drawn
 
     def _units(self, model: Model) -> Array:
-        return jnp.asarray(model.unscaled if self.plain else np.ones(model.size), self.dtype)
+        return jnp.asarray(model.unit_factors if self.plain else np.ones(model.size), self.dtype)
 
     def _neck(self, encoder: Any, rows: Array, key: PRNGKeyArray) -> Array:
         neck = encode(encoder, rows)
@@ -293,8 +293,8 @@ class FiducialChain(AbstractPhase):
         """What draws are judged by: quantities of the answer, of the answer with the
         weights of the draw before, and the errors.
         """
-        errors = model.by_group(z)
-        place = model.noise_place
+        errors = model.split_by_group(z)
+        place = model.noise_slice
         seen = [jnp.concatenate([probe(model, t), t[place]]) for t in (theta, frozen)]
         found = {
             "probe": seen[0],

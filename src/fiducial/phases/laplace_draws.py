@@ -65,7 +65,7 @@ class LaplaceDraws(AbstractPhase):
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> LaplaceState:
         post, theta = self.posterior, previous.theta
-        _, jacobian = post.linearise(theta, data, previous.weights)
+        _, jacobian = post.rows_and_jacobians(theta, data, previous.weights)
         design = jacobian * jnp.asarray(post.sd)
         m, p = design.shape
         small = design @ design.T if m <= p else design.T @ design
@@ -74,14 +74,14 @@ class LaplaceDraws(AbstractPhase):
         drawn = jnp.zeros((BLOCK, p), theta.dtype)
         own, sizes = self._sizes(model, data, theta)
         return LaplaceState(
-            theta.at[model.noise_place].set(own), design, gain, previous.weights, sizes, drawn
+            theta.at[model.noise_slice].set(own), design, gain, previous.weights, sizes, drawn
         )
 
     def _sizes(self, model: Model, data: Data, theta: Array) -> tuple[Array, Array]:
         """The best noise parameters given the means, by Newton's steps, and a square
         root of their covariance.
         """
-        place, post = model.noise_place, self.posterior
+        place, post = model.noise_slice, self.posterior
         count = place.stop - place.start
         if count == 0:
             return theta[place], jnp.zeros((0, 0))
@@ -117,7 +117,7 @@ class LaplaceDraws(AbstractPhase):
         errors = jax.random.normal(keys[1], (BLOCK, m), state.theta.dtype)
         q = prior + (errors - prior @ state.design.T) @ state.gain.T
         move = q * jnp.asarray(self.posterior.sd)
-        place = model.noise_place
+        place = model.noise_slice
         own = (
             jax.random.normal(keys[2], (BLOCK, place.stop - place.start), state.theta.dtype)
             @ state.sizes.T

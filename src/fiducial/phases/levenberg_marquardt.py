@@ -94,7 +94,7 @@ class LevenbergMarquardt(AbstractPhase):
     next weight after a number of steps, and is done when the misfit has settled to a
     hundredth at the last and the physics costs next to nothing.
 
-    Where a whole function is free (see ``Model.stretch``) a ridge of one pulls weights
+    Where a whole function is free (see ``Model.prior_scale``) a ridge of one pulls weights
     towards their start.
 
     A start that gets stuck, takes longer than its share of the steps without having met
@@ -171,7 +171,9 @@ class LevenbergMarquardt(AbstractPhase):
         noisy_rows = len(residual) - exact_rows
 
         # a ridge of one on every weight where a function is free, none elsewhere
-        ridge = 1 / jnp.asarray(model.stretch) ** 2 if model.loose else jnp.asarray(0.0)
+        ridge = (
+            1 / jnp.asarray(model.prior_scale) ** 2 if model.has_free_function else jnp.asarray(0.0)
+        )
         gone = state.theta - state.origin
 
         def bend(move: Array) -> Array:
@@ -205,7 +207,7 @@ class LevenbergMarquardt(AbstractPhase):
         # Unknown noise sizes follow only once the physics holds: before, a network that
         # interpolates the data would drive them to zero and lock itself in. Where a
         # function is free it always could.
-        if not model.loose:
+        if not model.has_free_function:
             holds = (still | cheap | (better & model.points_may_move)) & (
                 state.weight >= 0.3 * self.tightness * model.precision(theta)
             )
@@ -235,7 +237,7 @@ class LevenbergMarquardt(AbstractPhase):
 
         change = jnp.abs(state.misfit - misfit) / (1 + misfit)
         if model.points_may_move:
-            regauged = jnp.abs((theta - state.theta)[model.noise_place])
+            regauged = jnp.abs((theta - state.theta)[model.noise_slice])
             calm = (change < 100 * self.tolerance) & jnp.all(regauged < 10 * self.tolerance)
             # a fit can creep for long while its misfit hardly changes; what the physics
             # costs tells
@@ -243,7 +245,9 @@ class LevenbergMarquardt(AbstractPhase):
             settled = better & (state.weight >= last) & (state.dwell >= 2 * _DWELL) & calm & enough
         else:
             firm = paid & (state.weight >= 0.1 * last)
-            settled = better & firm & (still if model.loose else change < self.tolerance)
+            settled = (
+                better & firm & (still if model.has_free_function else change < self.tolerance)
+            )
         quiet = jnp.where(settled, state.quiet + 1, jnp.where(better, 0, state.quiet))
         misfit = jnp.where(better, misfit, state.misfit)
         shown = {"loss": after, "misfit": misfit, "physics": jnp.sqrt(physics / max(1, exact_rows))}

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..model.model import Data, Model
 from ..numerics.linearisation import Linearisation, linearise, normal_errors, probe
-from ..numerics.nearby_solutions import LARGEST_MISS, MOST_POINTS, Manifold
+from ..numerics.nearby_solutions import LARGEST_MISS, MOST_POINTS, NearbySolutions
 from .base import AbstractPhase, Drawn, Info
 
 _WANTED = 0.3
@@ -78,7 +78,7 @@ class ManifoldWalk(AbstractPhase):
         theta = previous.theta.astype(jnp.float64)
         model = model.thinned(MOST_POINTS)
         fit = linearise(model, theta, data)
-        manifold = Manifold(model, fit)
+        manifold = NearbySolutions(model, fit)
         rss = manifold.sums_of_squares(theta, data)
         place = Place(
             theta, jnp.zeros_like(fit.noisy), manifold.log_density(manifold.view(theta), rss), rss
@@ -95,7 +95,7 @@ class ManifoldWalk(AbstractPhase):
     ) -> tuple[WalkState, Info]:
         model = model.thinned(MOST_POINTS)
         fit = state.fit
-        manifold = Manifold(model, fit)
+        manifold = NearbySolutions(model, fit)
         warming = progress * self.steps < self.warm_up
 
         def move(

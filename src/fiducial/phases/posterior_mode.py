@@ -70,7 +70,7 @@ class PosteriorMode(AbstractPhase):
         self, model: Model, data: Data, state: ModeState, progress: Array, *, key: PRNGKeyArray
     ) -> tuple[ModeState, Info]:
         post = self.posterior
-        residual, jacobian = post.linearise(state.theta, data, state.weights)
+        residual, jacobian = post.rows_and_jacobians(state.theta, data, state.weights)
         ridge, gone = 1 / jnp.asarray(post.sd) ** 2, state.theta - post.mean
 
         def rows(theta: Array) -> Array:
@@ -88,7 +88,7 @@ class PosteriorMode(AbstractPhase):
             gone=gone,
             bend=lambda move: curvature(rows, state.theta, move),
         )
-        trial = jnp.asarray(step.trial).at[model.noise_place].set(state.theta[model.noise_place])
+        trial = jnp.asarray(step.trial).at[model.noise_slice].set(state.theta[model.noise_slice])
         before, after = cost(state.theta), cost(trial)
         better = after < before
         gain = (before - after) / step.predicted

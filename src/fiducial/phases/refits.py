@@ -99,7 +99,7 @@ class Refits(AbstractPhase):
         return Drawn(state.theta[None], {**extra, "settled": state.settled[None]})
 
 
-def measured_anew(
+def simulated_data(
     model: Model, data: Data, fit: Float[Array, " p"], number: Array, key: PRNGKeyArray
 ) -> tuple[Model, Data]:
     """Data simulated from the fit, with errors of the size that is known or was

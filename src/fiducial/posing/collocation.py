@@ -26,7 +26,7 @@ class Filling:
         return self.lay(domain)
 
 
-def _spread(domain: Box, unit: np.ndarray) -> np.ndarray:
+def _scaled_to(domain: Box, unit: np.ndarray) -> np.ndarray:
     return domain.lower + (domain.upper - domain.lower) * unit
 
 
@@ -78,7 +78,7 @@ def sobol(n: int, *, seed: int = 0) -> Collocation:
         from scipy.stats import qmc
 
         power = int(np.ceil(np.log2(n)))
-        return _spread(domain, qmc.Sobol(len(domain.names), seed=seed).random_base2(power)[:n])
+        return _scaled_to(domain, qmc.Sobol(len(domain.names), seed=seed).random_base2(power)[:n])
 
     return Filling(lay)
 
@@ -95,7 +95,7 @@ def latin_hypercube(n: int, *, seed: int = 0) -> Collocation:
     def lay(domain: Box) -> np.ndarray:
         from scipy.stats import qmc
 
-        return _spread(domain, qmc.LatinHypercube(len(domain.names), seed=seed).random(n))
+        return _scaled_to(domain, qmc.LatinHypercube(len(domain.names), seed=seed).random(n))
 
     return Filling(lay)
 

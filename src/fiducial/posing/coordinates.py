@@ -71,14 +71,14 @@ class Point(eqx.Module):
         )
 
 
-def hand_over(names: tuple[str, ...], row: Float[Array, " d"]) -> Any:
+def user_point(names: tuple[str, ...], row: Float[Array, " d"]) -> Any:
     """The form in which a user's function sees one point."""
     if len(names) == 1:
         return row[0]
     return Point(names, tuple(row[i] for i in range(len(names))))
 
 
-def as_values(names: tuple[str, ...], at: Any) -> tuple[Array, ...]:
+def coordinate_values(names: tuple[str, ...], at: Any) -> tuple[Array, ...]:
     """The coordinates of one point in the domain's order."""
     if isinstance(at, Point):
         if at.names != names:
@@ -103,7 +103,7 @@ class Points(eqx.Module):
 
     def map(self, fn: Callable[[Any], Any], dtype: Any = None) -> Any:
         """Apply a function of one point to every point."""
-        return jax.vmap(lambda row: fn(hand_over(self.names, row)))(jnp.asarray(self.array, dtype))
+        return jax.vmap(lambda row: fn(user_point(self.names, row)))(jnp.asarray(self.array, dtype))
 
     def distinct(self) -> tuple["Points", np.ndarray]:
         """The distinct points, and for every point the position of its own among
@@ -112,7 +112,7 @@ class Points(eqx.Module):
         rows, index = np.unique(self.array, axis=0, return_inverse=True)
         return Points(self.names, rows), index.reshape(-1)
 
-    def repeats(self) -> np.ndarray:
+    def replicate_numbers(self) -> np.ndarray:
         """For every point how many of the same came before it: the number of its
         replicate.
         """

@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .coordinates import as_values, hand_over
+from .coordinates import coordinate_values, user_point
 
 
 class Field:
@@ -47,7 +47,7 @@ class Field:
 
     def all(self, at: Any) -> Float[Array, " outputs"]:
         """The vector of all outputs, also when there is only one."""
-        return self._evaluate(as_values(self.coordinates, at))
+        return self._evaluate(coordinate_values(self.coordinates, at))
 
     def __call__(self, at: Any) -> Array:
         value = self.all(at)
@@ -78,7 +78,7 @@ def field_of_functions(
     """
 
     def evaluate(row: Float[Array, " d"]) -> Float[Array, " outputs"]:
-        at = hand_over(coordinates, row)
+        at = user_point(coordinates, row)
         return jnp.stack([jnp.asarray(f(at)) for f in functions.values()])
 
     return Field(evaluate, coordinates, tuple(functions))

@@ -107,14 +107,14 @@ class Group:
         return self.noise is None
 
     @property
-    def one_value(self) -> bool:
+    def has_constant_value(self) -> bool:
         """Whether it states an equation with the same value at all its points."""
         return self.exact and self.physics and bool(np.ptp(self.y) == 0)
 
     @property
-    def same_everywhere(self) -> bool:
+    def may_move(self) -> bool:
         """Whether the equation may as well be asked at other points of the domain."""
-        return self.one_value and self.filling
+        return self.has_constant_value and self.filling
 
     def thinned(self, most: int) -> "Group":
         """An exact group at some of its sites, chosen at random so that no pattern

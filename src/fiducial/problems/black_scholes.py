@@ -13,7 +13,8 @@ from ..posing.coordinates import Box
 from ..posing.networks import MLP
 from ..posing.observations import Observed
 from ..posing.operators import derivative
-from ..posing.problem import Output, Problem, Truth
+from ..posing.problem import Output, Problem
+from ..posing.truth import Truth
 from ..posing.unknowns import AbstractUnknown, Positive, Real
 from ._option import ExactOption
 from ._paper import PAPER_EFI, paper_baselines

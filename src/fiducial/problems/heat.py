@@ -11,7 +11,8 @@ from ..posing.collocation import sobol
 from ..posing.coordinates import Box
 from ..posing.observations import Observed
 from ..posing.operators import derivative
-from ..posing.problem import Problem, Truth
+from ..posing.problem import Problem
+from ..posing.truth import Truth
 from ..posing.unknowns import Positive
 from ._edges import edges
 

@@ -12,7 +12,8 @@ import numpy as np
 from ..noise.gaussian import Gaussian
 from ..posing.coordinates import Box
 from ..posing.observations import Observed
-from ..posing.problem import Problem, Truth
+from ..posing.problem import Problem
+from ..posing.truth import Truth
 
 _TRUE = (0.3, -1.0, 0.5, 0.8, -0.6)
 

@@ -9,7 +9,8 @@ from ..noise.gaussian import Gaussian
 from ..posing.coordinates import Box
 from ..posing.observations import Observed
 from ..posing.operators import derivative
-from ..posing.problem import Output, Problem, Truth
+from ..posing.problem import Output, Problem
+from ..posing.truth import Truth
 from ..posing.unknowns import Positive
 from ._curve import ExactCurve
 

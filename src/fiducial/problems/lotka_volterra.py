@@ -10,7 +10,8 @@ from ..posing.collocation import grid
 from ..posing.coordinates import Box
 from ..posing.observations import Observed
 from ..posing.operators import derivative
-from ..posing.problem import Output, Problem, Truth
+from ..posing.problem import Output, Problem
+from ..posing.truth import Truth
 from ..posing.unknowns import Positive
 
 _RATES = {"growth": 1.0, "harvest": 0.8, "death": 0.7}

@@ -7,7 +7,8 @@ from ..noise.gaussian import Gaussian
 from ..posing.coordinates import Box
 from ..posing.networks import MLP
 from ..posing.observations import Observed
-from ..posing.problem import Problem, Truth
+from ..posing.problem import Problem
+from ..posing.truth import Truth
 
 
 def network_regression(*, sd: float = 0.1, n: int = 40, data_seed: int = 0) -> Problem:

@@ -12,7 +12,8 @@ from ..posing.collocation import sobol
 from ..posing.coordinates import Box
 from ..posing.observations import Observed
 from ..posing.operators import laplacian
-from ..posing.problem import Output, Problem, Truth
+from ..posing.problem import Output, Problem
+from ..posing.truth import Truth
 from ..posing.unknowns import Real
 from ._edges import edges
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from ..posing.networks import MLP
-from ..posing.problem import Problem, Truth
+from ..posing.problem import Problem
+from ..posing.truth import Truth
 from ..posing.unknowns import Real
 from ._paper import PAPER_EFI, paper_baselines
 from ._poisson import DOMAIN, END, ExactAnswer, known_f, measured_u, nonlinear, solution

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..posing.problem import Problem, Truth
+from ..posing.problem import Problem
+from ..posing.truth import Truth
 from ._poisson import DOMAIN, END, ExactAnswer, known_f, linear, measured_u, solution
 
 

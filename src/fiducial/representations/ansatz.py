@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..posing.coordinates import Point, hand_over
+from ..posing.coordinates import Point, user_point
 from ..posing.fields import Field
 from ..posing.problem import Problem
 from .derivatives_used import indices_used
@@ -73,7 +73,7 @@ class Ansatz:
             center, unit = (jnp.asarray(v, theta.dtype) for v in self.input)
             raw = self._network(theta)((row - center) / unit, *([] if units is None else [units]))
             return self._in_units(
-                raw, hand_over(self.problem.domain.names, row), self.unknowns(theta)
+                raw, user_point(self.problem.domain.names, row), self.unknowns(theta)
             )
 
         def linear(row: Float[Array, " d"]) -> Float[Array, " outputs"]:
@@ -126,7 +126,7 @@ class Ansatz:
             }
             p = self._constrained(moved)
             return jnp.asarray(
-                quantity(self._as_field(raw, p), hand_over(self.problem.domain.names, row), p)
+                quantity(self._as_field(raw, p), user_point(self.problem.domain.names, row), p)
             )
 
         return indices_used(of_function, rows, len(self.problem.outputs))

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array
 
 from ..device import run_once
-from .taylor import Coefficients, Index, Seen, derivative_at, with_lower
+from .taylor import Coefficients, Index, UsedIndices, derivative_at, with_lower
 
 _DRAWS = 4
 _HIGHEST = 6
@@ -50,13 +50,13 @@ def indices_used(quantity: AtPoint, rows: np.ndarray, outputs: int) -> tuple[Ind
         rows: points, one a row.
         outputs: number of values of the function.
     """
-    coordinates, seen = rows.shape[1], Seen()
+    coordinates, seen = rows.shape[1], UsedIndices()
     zero = (0,) * coordinates
     every = all_indices(coordinates, _HIGHEST)
     shapes = {index: jax.ShapeDtypeStruct((outputs,), jnp.float64) for index in every}
 
     def of_coefficients(
-        coefficients: Coefficients, row: Array, seed: Array, seen: Seen | None = None
+        coefficients: Coefficients, row: Array, seed: Array, seen: UsedIndices | None = None
     ) -> Array:
         return quantity(lambda at: derivative_at(zero, seen, coefficients, at), row, seed)
 

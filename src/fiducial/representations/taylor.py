@@ -83,7 +83,7 @@ def _product(a: Coefficients, b: Coefficients, indices: tuple[Index, ...]) -> Co
     return found
 
 
-class Seen:
+class UsedIndices:
     """Notes which coefficients are asked for."""
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class Seen:
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
 def derivative_at(
-    index: Index, seen: Seen | None, coefficients: Coefficients, at: tuple[Array, ...]
+    index: Index, seen: UsedIndices | None, coefficients: Coefficients, at: tuple[Array, ...]
 ) -> Array:
     """A coefficient as a function of the point that the polynomial is around, whose
     derivatives are the next coefficients.
@@ -103,7 +103,9 @@ def derivative_at(
     return coefficients[index]
 
 
-def _next_order(index: Index, seen: Seen | None, primals: Any, tangents: Any) -> tuple[Array, Any]:
+def _next_order(
+    index: Index, seen: UsedIndices | None, primals: Any, tangents: Any
+) -> tuple[Array, Any]:
     (coefficients, at), (changes, steps) = primals, tangents
     value = derivative_at(index, seen, coefficients, at)
     change = None if isinstance(changes[index], SymbolicZero) else changes[index]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..posing.collocation import grid
 from ..posing.coordinates import Points
-from .constant_pairs import constants, pairs
+from .drawn_constants import constant_draws, correlated_pairs
 from .panels import BLUE, draw_data, draw_legend, draw_line, label, lines
 from .slices import Cuts, cuts, draw_slices
 
@@ -147,8 +147,8 @@ def plot_constants(result: "Result") -> Any:
 
     Of more than six those that are correlated most.
     """
-    found = constants(result)
-    every = pairs(found) if found is not None else []
+    found = constant_draws(result)
+    every = correlated_pairs(found) if found is not None else []
     if found is None or not every:
         raise ValueError(
             "plot_constants: a result with draws of two unknown constants or more is needed; use"

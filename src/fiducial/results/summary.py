@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from .diagnosis import Diagnosis
     from .result import Result
 
 
-def summarise(result: "Result", level: float = 0.95) -> dict[str, Any]:
-    """The answer as JSON can hold it; null where something is not known."""
-    diagnosis = result.diagnose()
+def summarise(
+    result: "Result", level: float = 0.95, diagnosis: "Diagnosis | None" = None
+) -> dict[str, Any]:
+    """Return the answer as JSON can hold it; null where something is not known."""
+    diagnosis = diagnosis or result.diagnose()
     table = result.parameters(level)
     rows = {
         str(name): {
@@ -92,8 +95,8 @@ def _number(value: Any) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def as_text(result: "Result", level: float = 0.95) -> str:
-    """The answer for a screen."""
+def as_text(result: "Result", level: float = 0.95, diagnosis: "Diagnosis | None" = None) -> str:
+    """Return the answer for a screen."""
     seconds = result.seconds
     lines = [
         f"{result.problem.name} by {result.method}, seed {result.seed}:"
@@ -114,7 +117,8 @@ def as_text(result: "Result", level: float = 0.95) -> str:
         parts = [f"{k.replace('_', ' ')} {v:.4g}" for k, v in entry.items() if v is not None]
         if parts:
             lines.append(f"{name}: {', '.join(parts)}")
-    return "\n".join([*lines, *_new_measurements(result, level), str(result.diagnose())])
+    verdict = str(diagnosis or result.diagnose())
+    return "\n".join([*lines, *_new_measurements(result, level), verdict])
 
 
 def _new_measurements(result: "Result", level: float) -> list[str]:

@@ -28,8 +28,8 @@ from ..phases.base import AbstractPhase, Keep, keep_all
 from ..status import Status
 from .checkpoint import Checkpoint
 from .compiled import Compiled
-from .lanes import at_once, joined, side_by_side
-from .phase_program import Program
+from .lanes import at_once, joined, one_lane_per_core
+from .phase_program import PhaseProgram
 from .progress import Progress
 
 
@@ -68,7 +68,8 @@ class Runner:
         """Of compiling and of running, so far."""
         most = at_once(method.lane_bytes(model))
         self._programs = [
-            Program(model, phase, keep, self.seconds, most=most) for phase in method.phases(model)
+            PhaseProgram(model, phase, keep, self.seconds, most=most)
+            for phase in method.phases(model)
         ]
         self._ready: set[tuple[int, ...]] = set()
         self._keys = Compiled(
@@ -104,7 +105,7 @@ class Runner:
         """
         before = dict(self.seconds)
         data = {name: np.asarray(y) for name, y in data.items()}
-        if not side_by_side():
+        if not one_lane_per_core():
             data = jax.device_put(data)
         lanes = len(next(iter(data.values()))), self.method.chains
         keys = self._keys(np.asarray(seed), first + np.arange(lanes[0]), np.arange(lanes[1]))
@@ -211,7 +212,7 @@ class Runner:
         i, program = next((i, p) for i, p in enumerate(self._programs) if isinstance(p.phase, kind))
         # side by side one program serves any number of lanes; in a batch as many as the
         # run had need no other one
-        together = len(starts) if side_by_side() else self.method.chains
+        together = len(starts) if one_lane_per_core() else self.method.chains
         own = {name: np.asarray(y)[None] for name, y in data.items()}
         ended, statuses = [], []
         with _catch_interrupt() as interrupted:
@@ -329,7 +330,7 @@ def _goes_on(status: np.ndarray, records: list[Any]) -> bool:
     )
 
 
-def _enough(program: Program, records: list[Any], step: int) -> bool:
+def _enough(program: PhaseProgram, records: list[Any], step: int) -> bool:
     """Ask the phase whether its draws are enough, ten times at most."""
     tenths = [10 * s // program.phase.steps for s in (step - program.chunk_steps, step)]
     if not records or records[0][1] is None or tenths[0] == tenths[1]:
@@ -445,7 +446,7 @@ def _same_run(checkpoint: Checkpoint, identity: dict[str, Any]) -> None:
 
 
 def _restore(
-    checkpoint: Checkpoint, programs: list[Program], data: Data, keys: Any, start: _Position
+    checkpoint: Checkpoint, programs: list[PhaseProgram], data: Data, keys: Any, start: _Position
 ) -> _Position:
     """The newest state that is whole, with all records up to it; the start when
     there is none.

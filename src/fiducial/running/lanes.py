@@ -23,7 +23,7 @@ _ALONE = threading.Lock()
 """Held by programs that may wait for threads that others of their kind hold."""
 
 
-def side_by_side() -> bool:
+def one_lane_per_core() -> bool:
     """Whether every core runs a lane of its own, as on a CPU; otherwise one program
     runs them all.
     """
@@ -137,7 +137,12 @@ class Lanes:
         effort: Effort,
         most: int,
     ):
-        self._axes, self._seconds, self._apart, self._most = axes, seconds, side_by_side(), most
+        self._axes, self._seconds, self._apart, self._most = (
+            axes,
+            seconds,
+            one_lane_per_core(),
+            most,
+        )
         self._compiled = Compiled(fn if self._apart else in_batch(fn, axes), seconds, effort=effort)
 
     def prepare(self, *args: Any) -> Any:

@@ -11,7 +11,7 @@ from ..model.model import Data, Model
 from ..phases.base import AbstractPhase, Drawn, Keep
 from ..status import Status
 from .compiled import Compiled
-from .lanes import Apart, Lanes, apart, in_batch, joined, side_by_side
+from .lanes import Apart, Lanes, apart, in_batch, joined, one_lane_per_core
 
 _MOST_RECORDS = 20
 """Records in a chunk."""
@@ -25,7 +25,7 @@ _CHUNK_APART = (1, 2, 2, 2, 2)
 """The same where each lane may be at a step of its own."""
 
 
-class Program:
+class PhaseProgram:
     """A start and a chunk of steps of one phase, compiled once per shape of batch, or
     once where lanes run side by side.
 
@@ -58,7 +58,7 @@ class Program:
         self._start = Lanes(self._lane_start, _START, seconds, effort=Effort.RUNS_ONCE, most=most)
         self._chunk = Lanes(
             self._lane_chunk,
-            _CHUNK_APART if side_by_side() else _CHUNK,
+            _CHUNK_APART if one_lane_per_core() else _CHUNK,
             seconds,
             effort=phase.effort,
             most=most,
@@ -78,7 +78,7 @@ class Program:
             state,
             status,
             keys,
-            np.zeros(status.shape, int) if side_by_side() else np.asarray(0),
+            np.zeros(status.shape, int) if one_lane_per_core() else np.asarray(0),
         )
         if self._thins(state, status):
             self._few.prepare(data, state, status, keys, np.asarray(0), np.arange(len(status) // 4))
@@ -106,7 +106,7 @@ class Program:
         end = step + self.chunk_steps
         idle = ~(status == Status.RUNNING.value).any(axis=1)
         few = len(status) // 4
-        if side_by_side():
+        if one_lane_per_core():
             state, after, recorded, end = self._beside(data, keys, state, status, step)
         elif self._thins(state, status) and np.sum(~idle) <= few:
             rows = np.argsort(idle, kind="stable")[:few]
@@ -167,7 +167,7 @@ class Program:
         phases that do not draw. Lanes side by side end by themselves.
         """
         return (
-            not side_by_side()
+            not one_lane_per_core()
             and len(status) >= _MANY
             and jax.eval_shape(self.phase.draw, state) is None
         )
@@ -223,7 +223,7 @@ class Program:
             return state, jnp.where(active, stopped, status), info
 
         def one_if_needed(carry: Any, step: Any) -> Any:
-            if not side_by_side():  # in a batch both branches would be computed
+            if not one_lane_per_core():  # in a batch both branches would be computed
                 return one(carry, step)
             return jax.lax.cond(
                 (carry[1] == running) & (step < phase.steps),

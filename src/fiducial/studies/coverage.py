@@ -25,7 +25,7 @@ from ..posing.collocation import grid as regular_grid
 from ..posing.coordinates import Points
 from ..posing.problem import Problem
 from ..running.driver import Begin, Interrupted
-from ..running.lanes import side_by_side
+from ..running.lanes import one_lane_per_core
 from ..running.progress import ProgressLine, progress_line
 from ..status import Status
 from .shards import Bench
@@ -279,7 +279,7 @@ def _run(
             try:
                 # a batch is compiled for its size
                 part = bench.shard(
-                    first, count, count if side_by_side() else size, begin=advance.begin(cell)
+                    first, count, count if one_lane_per_core() else size, begin=advance.begin(cell)
                 )
             except Interrupted:
                 hint = (

@@ -11,7 +11,8 @@ import numpy as np
 from ..device import run_once
 from ..posing.fields import field_of_functions
 from ..posing.groups import Group
-from ..posing.problem import Problem, Truth
+from ..posing.problem import Problem
+from ..posing.truth import Truth
 from ..running.compiled import Compiled
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fiducial as fd
-from fiducial.results.other_solutions import EXCESS, OTHER
+from fiducial.results.multistart import EXCESS, OTHER
 
 TIMES = np.linspace(0.2, 2.0, 10)
 DATA = np.exp(-0.49 * TIMES) + 0.02 * np.random.default_rng(0).standard_normal(10)
@@ -41,18 +41,18 @@ def two():
 
 
 def test_a_constant_whose_sign_cannot_be_told_is_not_trusted(two):
-    found, k = two.tree["elsewhere"].to_dataset(), two.parameters().loc["k", "estimate"]
+    found, k = two.tree["multistart"].to_dataset(), two.parameters().loc["k", "estimate"]
     other = found["k"].values[found[OTHER].values == 1]
     assert np.allclose(other, -k, rtol=1e-3)
     assert np.allclose(found[EXCESS], 0, atol=0.02)
     assert len(other) >= 1
     assert two.diagnose().verdict == "do not trust"
-    assert f"k = {-k:.3f}"[:-1] in check_of(two).advice
+    assert f"k = {-k:.3f}"[:-1] in check_of(two).reason
 
 
 def test_where_there_is_one_solution_all_fits_come_to_it():
     one = fitted(decay(fd.Positive(guess=0.5)))
-    found = one.tree["elsewhere"].to_dataset()
+    found = one.tree["multistart"].to_dataset()
     assert found.sizes["start"] == 4
     assert np.allclose(found["k"], one.parameters().loc["k", "estimate"], rtol=1e-3)
     assert check_of(one).ok
@@ -71,19 +71,19 @@ def test_a_better_solution_elsewhere_is_named():
         decay(fd.Real(guess=-1.0), rate=lambda k: 0.49 + 0.05 * (-(k**3) + 3 * k + 3.2))
     )
     assert result.parameters().loc["k", "estimate"] == pytest.approx(-1, abs=0.1)
-    assert "fits the data better" in check_of(result).advice
-    assert "k = 2.1" in check_of(result).advice
+    assert "fits the data better" in check_of(result).reason
+    assert "k = 2.1" in check_of(result).reason
     assert result.diagnose().verdict == "do not trust"
 
 
 def test_it_can_be_left_out_and_is_where_nothing_is_unknown():
-    assert "elsewhere" not in fitted(decay(fd.Real(guess=0.5)), elsewhere=False).tree.children
+    assert "multistart" not in fitted(decay(fd.Real(guess=0.5)), multistart=False).tree.children
     known = decay(fd.Real(guess=0.5)).replace(
         unknowns={},
         equation=lambda u, t, p: fd.derivative(u, t) + 0.49 * u(t),
         observations=[fd.Observed("u", x=TIMES, y=DATA, noise=fd.Gaussian(sd=0.02))],
     )
-    assert "elsewhere" not in fitted(known).tree.children
+    assert "multistart" not in fitted(known).tree.children
 
 
 def test_a_positive_constant_that_would_be_negative_is_said_to_be_at_its_limit():
@@ -93,5 +93,5 @@ def test_a_positive_constant_that_would_be_negative_is_said_to_be_at_its_limit()
         for c in fitted(growing).diagnose().checks
         if c.name == "unknowns that the data do not inform"
     )
-    assert "k went to its limit 0" in failed.advice
-    assert "Real in place of Positive" in failed.advice
+    assert "k went to its limit 0" in failed.reason
+    assert "Real in place of Positive" in failed.reason

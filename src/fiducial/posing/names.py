@@ -1,0 +1,49 @@
+"""Names that a user gives: each is a text that can be saved, and used once."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+_RESERVED = {"theta", "chain", "draw", "equation"}
+"""Names that tables of draws, or observations of the equation, use themselves."""
+
+
+def check_names(
+    coordinates: Iterable[str], outputs: Iterable[str], unknowns: Iterable[str]
+) -> None:
+    """Raise a ``ValueError`` if a name is reserved, used twice, or cannot be saved."""
+    axes, fields, constants = set(coordinates), set(outputs), set(unknowns)
+    if not fields:
+        raise ValueError("outputs: give at least one name, such as outputs=('u',)")
+    odd = [n for n in (*unknowns, *outputs) if not isinstance(n, str) or "/" in n or not n]
+    if odd:
+        raise ValueError(
+            f"{odd[0]!r} cannot name an output or an unknown: give a text without '/', under"
+            " which a result can be saved"
+        )
+    reserved = _RESERVED & (fields | constants)
+    if reserved:
+        raise ValueError(
+            f"{', '.join(sorted(reserved))}: the name has a meaning of its own here; choose another"
+        )
+    clash = axes & fields or axes & constants or fields & constants
+    if clash:
+        raise ValueError(
+            "coordinates, outputs and unknowns need names of their own; used twice:"
+            f" {', '.join(sorted(clash))}"
+        )
+
+
+def check_units(units: Mapping[str, Any], *known: Iterable[str]) -> None:
+    """Raise a ``ValueError`` if a unit is given for something that does not exist."""
+    stray = set(units).difference(*known)
+    if stray:
+        raise ValueError(f"units: nothing here is called {', '.join(sorted(map(str, stray)))}")
+
+
+def check_group_names(names: Iterable[str]) -> None:
+    """Raise a ``ValueError`` if a group of observations cannot be saved under its name."""
+    odd = [name for name in names if "/" in name]
+    if odd:
+        raise ValueError(
+            f"Observed(name={odd[0]!r}): give a name without '/', under which a result can be saved"
+        )

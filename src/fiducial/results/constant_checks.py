@@ -1,0 +1,152 @@
+"""Checks of the unknown constants: does the data inform each, and is there one solution only?"""
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import limits
+from ..checks import Check
+from ..posing.unknowns import Interval, Positive
+from .drawn_constants import (
+    ConstantDraws,
+    constant_draws,
+    correlated_pairs,
+    describe_pair,
+    doubtful_pairs,
+    move_together,
+)
+from .multistart import EXCESS, OTHER
+
+if TYPE_CHECKING:
+    from .result import Result
+
+_STUCK = 0.01
+"""A positive constant at its limit whose logarithm moves by less is stuck there. Where
+draws fail because they would have to pass zero, ten times as much counts."""
+_AT_LIMIT = 1e-3
+"""Distance to the end of a range, relative to the range or the guess, that counts as at it."""
+
+
+def identifiability_checks(result: "Result") -> list[Check]:
+    """Check that the data inform every constant and tell the constants apart."""
+    found = constant_draws(result)
+    if found is None:
+        return []
+    stuck = _stuck(result, found)
+    if stuck.any():
+        return [_uninformed(result, found, stuck)]
+    if not correlated_pairs(found):
+        return []
+    checks = []
+    if "effective_parameters" in result.facts:
+        checks.append(_missing_directions(result.facts["effective_parameters"], len(found.names)))
+    return [*checks, _condition(found), _poorly_determined_together(found)]
+
+
+def _stuck(result: "Result", found: ConstantDraws) -> np.ndarray:
+    """Return which components do not move, or hardly move at the limit of their range."""
+    failed = result.facts.get("failed_draws", 0.0)
+    little = _STUCK if failed <= limits.FAILED_DRAWS.value else 10 * _STUCK
+    hardly = found.positive & (found.scaled.std(axis=0) < little)
+    at_limit = np.array([_limit_reached(result, name) is not None for name in found.names])
+    return found.fixed | (hardly & at_limit)
+
+
+def _uninformed(result: "Result", found: ConstantDraws, stuck: np.ndarray) -> Check:
+    names = list(dict.fromkeys(n for n, s in zip(found.names, stuck, strict=True) if s))
+    meaning = f"the data say nothing about {', '.join(names)}, so its interval is empty"
+    advice = "fix it, or measure something it changes"
+    reached = {n: at for n in names if (at := _limit_reached(result, n)) is not None}
+    if reached:
+        meaning = "; ".join(
+            f"{n} went to its limit {at:g}, which the data would have it pass, and stuck there"
+            for n, at in reached.items()
+        )
+        advice = (
+            "widen its range (Real in place of Positive), or begin from another guess if the fit"
+            " is a false one"
+        )
+    return limits.UNINFORMED_CONSTANTS.check(
+        "unknowns that the data do not inform", float(stuck.sum()), meaning, advice
+    )
+
+
+def _missing_directions(informed: float, count: int) -> Check:
+    missing = max(0.0, count - informed) if math.isfinite(informed) else math.inf
+    return limits.MISSING_DIRECTIONS.check(
+        "unknowns beyond the directions that the data inform",
+        missing,
+        f"the data inform {informed:.0f} directions of {count} unknowns; the others are held by"
+        " the start or by what the network can represent, and their intervals are too narrow",
+        "fix an unknown, measure what it changes, or give a wider network and more collocation"
+        " points",
+    )
+
+
+def _condition(found: ConstantDraws) -> Check:
+    values, vectors = np.linalg.eigh(np.corrcoef(found.scaled.T))
+    combination = ", ".join(
+        f"{v:+.2f} {label}"
+        for label, v in zip(found.names, vectors[:, 0], strict=True)
+        if abs(v) > 0.1
+    )
+    return limits.CONDITION.check(
+        "condition of the unknowns' correlation",
+        float(values[-1] / max(values[0], 1e-300)),
+        f"the data hardly tell the unknowns apart: the combination ({combination}) is poorly"
+        " determined",
+        "fix one of them, or measure where they differ",
+    )
+
+
+def _poorly_determined_together(found: ConstantDraws) -> Check:
+    doubtful = doubtful_pairs(found)
+    tied = "; ".join(describe_pair(found, p) for p in doubtful if move_together(p))
+    return limits.CORRELATION.check(
+        "correlation of poorly determined unknowns",
+        abs(doubtful[0].correlation) if doubtful else 0.0,
+        f"{tied}: the data determine one given the other, and hardly either by itself",
+        "fix one of them, or measure what only one of them changes",
+    )
+
+
+def multistart_checks(result: "Result") -> list[Check]:
+    """Check that fits from other guesses found the same constants, or fit worse."""
+    if "multistart" not in result.tree.children:
+        return []
+    found = result.tree["multistart"].to_dataset()
+    others = found.isel(start=np.flatnonzero(found[OTHER]))
+    meaning = ""
+    if others.sizes["start"]:
+        best = others.isel(start=int(np.argmin(others[EXCESS].values)))
+        there = ", ".join(
+            f"{name} = {np.array2string(best[name].values, precision=4)}"
+            for name in result.problem.unknowns
+        )
+        excess = float(best[EXCESS])
+        kind = "better (begin there: give it as the guesses)" if excess < -1 else "as well"
+        meaning = (
+            f"at {there} another solution fits the data {kind}, -2 log likelihood {excess:+.2g},"
+            " and intervals cover one solution only"
+        )
+    return [
+        limits.OTHER_SOLUTIONS.check(
+            f"other solutions, of {found.sizes['start']} fits from other guesses",
+            float(others.sizes["start"]),
+            meaning,
+            "keep the others out by the ranges of unknowns (Interval), or measure what tells"
+            " them apart",
+        )
+    ]
+
+
+def _limit_reached(result: "Result", name: str) -> float | None:
+    """Return the end of an unknown's range that its estimate has come up to, if any."""
+    unknown, value = result.problem.unknowns[name], np.asarray(result.tree["estimate"][name])
+    if isinstance(unknown, Interval):
+        reach = _AT_LIMIT * (unknown.upper - unknown.lower)
+        ends = (unknown.lower, unknown.upper)
+        return next((at for at in ends if (np.abs(value - at) < reach).any()), None)
+    near = isinstance(unknown, Positive) and (value < _AT_LIMIT * unknown.guess).any()
+    return 0.0 if near else None
