@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -54,6 +55,7 @@ def brought_by(
     return found
 
 
+@pytest.mark.slow
 def test_a_plain_install_is_enough(tmp_path):
     brought = brought_by("fiducial")
     assert "jax" in brought

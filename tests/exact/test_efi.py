@@ -22,6 +22,8 @@ from fiducial.results.figures import plot_errors
 from fiducial.schedules import constant
 from helpers import decay, poisson
 
+pytestmark = pytest.mark.slow
+
 
 def sd_error(result) -> float:
     """Relative error of a standard deviation from so many effective draws."""
@@ -30,12 +32,12 @@ def sd_error(result) -> float:
 
 @pytest.fixture(scope="module")
 def known():
-    return fd.fit(fd.problem("linear-regression"), EFI(), seed=1)
+    return fd.fit(fd.problem("linear-regression"), EFI(), seed=1, multistart=False)
 
 
 @pytest.fixture(scope="module")
 def unknown():
-    return fd.fit(fd.problem("linear-regression", told=False), EFI(), seed=1)
+    return fd.fit(fd.problem("linear-regression", told=False), EFI(), seed=1, multistart=False)
 
 
 def regression(result):
@@ -103,13 +105,13 @@ def test_good_runs_are_trusted(known, unknown):
 @pytest.mark.parametrize("spoilt", [EFI(learning_rate=0.01), EFI(draws=20)])
 def test_a_run_that_is_not_honest_is_found_out(spoilt):
     """A hundredth of the learning rate; a twentieth of the iterations."""
-    result = fd.fit(fd.problem("linear-regression"), spoilt, seed=1)
+    result = fd.fit(fd.problem("linear-regression"), spoilt, seed=1, multistart=False)
     assert result.diagnose().verdict == "do not trust"
 
 
 def test_poisson_band_has_the_exact_centre_and_width_everywhere():
     problem = poisson()
-    result = fd.fit(problem, EFI(), seed=2)
+    result = fd.fit(problem, EFI(), seed=2, multistart=False)
     x = np.linspace(-0.7, 0.7, 9)
     band, share = result.band(x), (x + 0.7) / 1.4
     exact = 0.05 / np.sqrt(10) * np.sqrt((1 - share) ** 2 + share**2)
@@ -137,7 +139,7 @@ def test_few_data_with_large_errors_do_not_make_it_leave_the_equation(told, netw
         collocation=fd.collocation.grid(25),
         observations=[fd.Observed("u", x=x, y=y, noise=fd.Gaussian(sd=0.1 if told else None))],
     )
-    result = fd.fit(problem, EFI(draws=250), seed=0)
+    result = fd.fit(problem, EFI(draws=250), seed=0, multistart=False)
     assert result.diagnose().verdict == "trust"
     at = np.array([0.0, 0.5, 1.0])
     design, there = np.stack([np.ones(8), x], axis=1), np.stack([np.ones(3), at], axis=1)
@@ -172,8 +174,8 @@ def test_two_groups_with_sizes_of_their_own_agree_with_direct_draws():
         network=fd.MLP((10, 10)),
     )
     result, direct = (
-        fd.fit(problem, EFI(effective=400), seed=0),
-        fd.fit(problem, fd.EFIDirect(), seed=0),
+        fd.fit(problem, EFI(effective=400), seed=0, multistart=False),
+        fd.fit(problem, fd.EFIDirect(), seed=0, multistart=False),
     )
     assert result.diagnose(against=[direct]).verdict == "trust", result.diagnose(against=[direct])
     mine, other = result.parameters(), direct.parameters()
@@ -193,7 +195,7 @@ def test_last_layers_alone_give_the_same_band():
     """The hyper-network gives the last two of three layers; the first stays as the
     pilot fit has it.
     """
-    result = fd.fit(poisson(), EFI(last_layers=2), seed=2)
+    result = fd.fit(poisson(), EFI(last_layers=2), seed=2, multistart=False)
     x = np.linspace(-0.7, 0.7, 9)
     share = (x + 0.7) / 1.4
     exact = 0.05 / np.sqrt(10) * np.sqrt((1 - share) ** 2 + share**2)
@@ -230,8 +232,8 @@ def test_units_do_not_matter():
         domain=fd.Box(x=(0, 1000)),
         observations=[fd.Observed("u", x=x, y=y, noise=fd.Gaussian(sd=1e-7))],
     )
-    result = fd.fit(moved, EFI(), seed=1)
-    found, cov, _, _ = regression(fd.fit(far, fd.PINN(adam_steps=0), seed=0))
+    result = fd.fit(moved, EFI(), seed=1, multistart=False)
+    found, cov, _, _ = regression(fd.fit(far, fd.PINN(adam_steps=0), seed=0, multistart=False))
     del found
     sd = 0.1 * np.sqrt(np.diag(cov))
     draws = result.draws["theta"].values.reshape(-1, 5)
@@ -322,16 +324,18 @@ def test_the_papers_settings_are_there_by_name_and_run():
     problem = poisson()
     assert problem.paper["efi"]["steps"] == 200_000
     short = dataclasses.replace(problem, paper={"efi": {**problem.paper["efi"], "steps": 2000}})
-    result = fd.fit(short, EFI(preset="paper", precision="float32", chains=2), seed=0)
+    result = fd.fit(
+        short, EFI(preset="paper", precision="float32", chains=2), seed=0, multistart=False
+    )
     assert result.status.name == "FINISHED"
     assert result.draws.sizes["draw"] == 900  # a thousand, without the first tenth
     assert result.diagnose().verdict == "do not trust"  # a hundredth of the iterations
     with pytest.raises(ValueError, match="there are 20 noisy"):
-        fd.fit(problem, EFI(preset="paper", batch=1000))
+        fd.fit(problem, EFI(preset="paper", batch=1000), multistart=False)
     with pytest.raises(ValueError, match="has 3 layers"):
-        fd.fit(problem, EFI(last_layers=4))
+        fd.fit(problem, EFI(last_layers=4), multistart=False)
     with pytest.raises(ValueError, match="no settings for 'linear-regression'"):
-        fd.fit(fd.problem("linear-regression"), EFI(preset="paper"))
+        fd.fit(fd.problem("linear-regression"), EFI(preset="paper"), multistart=False)
 
 
 @pytest.mark.parametrize(

@@ -239,6 +239,7 @@ def test_files_of_others_are_not_loaded(tmp_path):
     assert text.read_text() == "not a result"
 
 
+@pytest.mark.slow
 def test_a_result_with_its_tail_cut_off_is_refused(tmp_path, decay_fit):
     path = decay_fit.save(tmp_path / "run.nc")
     path.write_bytes(path.read_bytes()[:3000])

@@ -26,6 +26,8 @@ from fiducial.running.threads import factors_batches, one_thread
 from fiducial.status import Status
 from helpers import TINY, batch, decay
 
+pytestmark = pytest.mark.slow
+
 METHOD = fd.PINN(adam_steps=40, lm_steps=20, chains=2)
 
 
@@ -589,12 +591,12 @@ def test_steps_that_could_wait_for_each_other_are_taken_one_by_one(monkeypatch):
 @pytest.mark.parametrize(
     "method",
     [
-        fd.Dropout(rate=0.1, train_steps=40, draws=100),
+        pytest.param(fd.Dropout(rate=0.1, train_steps=40, draws=100), marks=pytest.mark.extra),
         fd.Bayes(chains=1, draws=100, warm_steps=40, leapfrog=2),
         fd.EFI(chains=2, draws=60, effective=10_000),
-        fd.EFIGN(draws=100),
-        fd.Laplace(draws=200),
-        fd.Ensemble(chains=1, draws=30),
+        pytest.param(fd.EFIGN(draws=100), marks=pytest.mark.extra),
+        pytest.param(fd.Laplace(draws=200), marks=pytest.mark.extra),
+        pytest.param(fd.Ensemble(chains=1, draws=30), marks=pytest.mark.extra),
     ],
     ids=lambda method: method.name,
 )
