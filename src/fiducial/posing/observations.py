@@ -85,6 +85,12 @@ class Observed:
             )
         return values
 
+    def with_values(self, y: Any) -> "Observed":
+        """Return observations of the same quantity at the same points with other
+        values, given as for ``Observed``.
+        """
+        return Observed(self.what, self.x, y, self.noise, name=self.name)
+
     def __repr__(self) -> str:
         shape = self.y.shape if isinstance(self.y, np.ndarray) else tuple(v.shape for v in self.y)
         return f"Observed('{self.name}', y of shape {shape}, noise={self.noise})"
