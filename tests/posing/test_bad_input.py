@@ -115,7 +115,7 @@ def test_wrong_values_are_named(make, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fd.Observed(3, x=[0.0], y=[1.0]), "name an output"),
+        (lambda: fd.Observed(3, x=[0.0], y=[1.0]), "give the name of an output"),
         (lambda: fd.Observed("u", x=[0.0], y=[1.0], noise=0.1), r"noise=0\.1.*Gaussian"),
         (lambda: posed(unknowns={"k": 1.0}), r"unknowns\['k'\].*Real"),
         (lambda: posed(domain=(0, 1)), "give a Box"),

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..catalogue import problem as problem_by_name
 from ..catalogue import problems
-from ..model.start import parameter_count
+from ..model.layout import Layout
 from ..posing.problem import Problem
 from .result import FORMAT, Result
 
@@ -67,7 +67,7 @@ def _check_same(tree: Any, problem: Problem, path: Path) -> None:
             raise ValueError(
                 f"{path}: the observations of '{g.name}' are not those of the problem given"
             )
-    size = parameter_count(problem)
+    size = Layout.of(problem).size
     if tree["estimate"]["theta"].shape != (size,):
         raise ValueError(
             f"{path} holds {tree['estimate']['theta'].size} parameters, the problem's network has"

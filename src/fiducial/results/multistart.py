@@ -103,8 +103,8 @@ def _differs(
     A difference must exceed a standard deviation of the draws, and what a fit that
     stopped at this likelihood could still be off.
     """
-    raw = every[:, model.size - model.constant_count :]
-    sd = 0.0 if draws is None else draws[:, model.size - model.constant_count :].std(axis=0)
+    raw = every[:, model.constant_slice]
+    sd = 0.0 if draws is None else draws[:, model.constant_slice].std(axis=0)
     reach = sd * np.maximum(1.0, 2 * np.sqrt(np.clip(excess, 0, None)))[:, None]
     apart = np.abs(raw[1:] - raw[0]) > reach
     unknowns = sorted(model.problem.unknowns.items())
@@ -118,14 +118,14 @@ def _guesses(model: Model, count: int, key: Any) -> Float[Array, "k p"]:
     opposite sides; of zero where a constant may be negative.
     """
     networks = jax.vmap(model.init)(jax.random.split(jax.random.fold_in(key, 0), count))
-    guess = model.raw_constants(networks[0])
+    guess = networks[0, model.constant_slice]
     unknowns = sorted(model.problem.unknowns.items())
     signed = np.concatenate([np.full(u.guess.size, u.kind == "real") for _, u in unknowns])
     shape = ((count + 1) // 2, guess.size)
     off = _SPREAD * jax.random.normal(jax.random.fold_in(key, 1), shape, jnp.float64)
     pairs = jnp.stack([guess + off, jnp.where(signed, -guess - off, guess - off)], axis=1)
     scattered = pairs.reshape(-1, guess.size)[:count]
-    return networks.at[:, model.size - guess.size :].set(scattered)
+    return networks.at[:, model.constant_slice].set(scattered)
 
 
 def _describe(model: Model, theta: Float[Array, " p"]) -> dict[str, Any]:
