@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from .coverage import Cell, Study
+    from .cell import Cell
+    from .result import Study
 
 
 def all_figures(study: "Study") -> dict[str, Any]:

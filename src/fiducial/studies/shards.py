@@ -15,7 +15,8 @@ from ..model.model import Data, Model
 from ..posing.coordinates import Points
 from ..posing.problem import Problem
 from ..running.compiled import Compiled
-from ..running.driver import Begin, Runner, digest, problem_digest
+from ..running.driver import Begin, Runner
+from ..running.identity import digest, problem_digest
 from ..running.lanes import cores, free_memory
 from ..status import Status
 from .scores import Measures, measures
@@ -55,10 +56,10 @@ class Bench:
             self._judge_draws = Compiled(
                 lambda draws, truth: jax.lax.map(lambda d: self._one(d, truth), draws),
                 self._seconds,
-                cheap=True,
+                warm_up=True,
             )
             self._values = Compiled(
-                jax.vmap(partial(self._quantities, self.model)), self._seconds, cheap=True
+                jax.vmap(partial(self._quantities, self.model)), self._seconds, warm_up=True
             )
 
     def identity(self) -> str:

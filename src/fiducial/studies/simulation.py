@@ -69,7 +69,7 @@ class Simulator:
                 made[g.name] = g.noise.push(jnp.asarray(means[g.name]), z, g.points, sizes[g.name])
             return made
 
-        self._batch = Compiled(jax.vmap(one, (None, 0)), self.seconds, cheap=True)
+        self._batch = Compiled(jax.vmap(one, (None, 0)), self.seconds, warm_up=True)
 
     def draw(self, replicates: int, *, seed: int, first: int = 0) -> dict[str, np.ndarray]:
         """Observed values by group, (data set, n)."""
