@@ -324,7 +324,7 @@ def test_fit_does_not_begin_over_an_unfinished_run(runner, tmp_path):
 def test_leaving_out_data_sets_that_are_done_changes_nothing(monkeypatch):
     method = fd.PINN(adam_steps=0, lm_steps=150)
     outcomes, calls = [], []
-    call = program.Compiled.__call__
+    call = phase_program.Compiled.__call__
     monkeypatch.setattr(
         phase_program.Compiled,
         "__call__",

@@ -22,11 +22,11 @@ from ..phases.base import AbstractPhase, Keep, keep_all
 from ..status import Status
 from .checkpoint import Checkpoint
 from .compiled import Compiled
-from .identity import differences, run_identity
+from .identity import run_identity
 from .interrupts import catch_interrupt
 from .lanes import at_once, joined, one_lane_per_core
 from .phase_program import PhaseProgram
-from .position import Position, restore
+from .position import Position, must_agree, restore
 from .progress import Progress, progress_of
 from .records import Records, extra_so_far, holds_draws, outcome
 
@@ -98,23 +98,21 @@ class Runner:
             checkpoint: where to store progress.
             resume: go on from the checkpoint.
             report: called after every chunk.
-            begin: called when a stage begins, with what it does in plain words and the
-                share that is done already, None where its length is not known.
+            begin: called when a stage begins (see ``Begin``).
 
         Raises:
             Interrupted: after Ctrl-C, with the last chunk stored.
         """
         before = dict(self.seconds)
         data = {name: np.asarray(y) for name, y in data.items()}
-        if not one_lane_per_core():
-            data = jax.device_put(data)
+        data = data if one_lane_per_core() else jax.device_put(data)
         lanes = len(next(iter(data.values()))), self.method.chains
         keys = self._keys(np.asarray(seed), first + np.arange(lanes[0]), np.arange(lanes[1]))
         position = Position.at_start(lanes, len(self._programs))
         if checkpoint is not None:
             identity = run_identity(self.model, self.method, data, seed, first)
             if resume and checkpoint.exists():
-                _must_be_same_run(checkpoint, identity)
+                must_agree(checkpoint, identity)
                 position = restore(checkpoint, self._programs, data, keys, position)
             checkpoint.begin(identity)
         begin = begin or _say_nothing
@@ -322,16 +320,6 @@ def _keys_of_phases(seed: Any, data_sets: Any, chains: Any, *, phases: int) -> l
         jax.vmap(lambda r, i=i: jax.vmap(lambda c: key(r, c, i))(chains))(data_sets)
         for i in range(phases)
     ]
-
-
-def _must_be_same_run(checkpoint: Checkpoint, identity: dict[str, Any]) -> None:
-    """Raise a ``ValueError`` if a checkpoint is of another run."""
-    details = differences(checkpoint.identity(), identity)
-    if details:
-        raise ValueError(
-            f"cannot resume {checkpoint.folder}: different {details}; use another folder, or the"
-            " same settings as before"
-        )
 
 
 def _ready(status: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from ..model.model import Data
 from ..status import Status
 from .checkpoint import Checkpoint
+from .identity import differences
 from .phase_program import PhaseProgram
 from .records import Records
 
@@ -52,6 +53,21 @@ class Position:
             status=np.full(lanes, Status.RUNNING.value),
             unsettled=np.zeros(lanes, bool),
             records=[[] for _ in range(phases)],
+        )
+
+
+def must_agree(checkpoint: Checkpoint, identity: dict[str, Any]) -> None:
+    """Raise a ``ValueError`` if a checkpoint is of another run.
+
+    Arguments:
+        checkpoint: the checkpoint.
+        identity: what is to be run, as from ``run_identity``.
+    """
+    details = differences(checkpoint.identity(), identity)
+    if details:
+        raise ValueError(
+            f"cannot resume {checkpoint.folder}: different {details}; use another folder, or the"
+            " same settings as before"
         )
 
 

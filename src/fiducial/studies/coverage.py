@@ -50,8 +50,7 @@ def study(
         level: level of the intervals.
         grid: options of the problem to vary, ``{"sd": [0.01, 0.05]}``; all combinations
             are run.
-        points: where the field is judged; by default 100 points on a line, or a regular
-            grid.
+        points: where the field is judged; by default on a regular grid.
         shard: data sets fitted at once; by default as many as pay, and fit in the
             memory of the device.
         folder: where finished shards are kept and the tables and figures go; must be
@@ -79,13 +78,18 @@ def study(
         points=points,
         shard=shard,
     )
+    return _carry_out(plan, folder, resume, progress)
+
+
+def _carry_out(plan: Plan, folder: str | Path | None, resume: bool, progress: bool | None) -> Study:
+    """Run a planned study, and write its files where a folder is given."""
     if folder is None and resume:
         raise ValueError("resume=True needs the folder of the study that was stopped")
     store = None if folder is None else Store(Path(folder))
     if store is not None:
         store.open(plan.settings(), resume)
     with progress_line(progress) as line:
-        found = Study(_run(plan, store, line), level, seed)
+        found = Study(_run(plan, store, line), plan.level, plan.seed)
     if store is not None:
         found.save(store.folder)
     return found
