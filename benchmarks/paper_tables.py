@@ -23,7 +23,7 @@ import numpy as np
 
 import fiducial as fd
 from fiducial.posing.networks import softplus
-from fiducial.studies.coverage import Cell
+from fiducial.studies.cell import Cell
 from fiducial.studies.table import COLUMNS, row
 
 # name of a row -> method, then the paper's MSE, coverage and width, each with its

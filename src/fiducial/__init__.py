@@ -1,6 +1,7 @@
 """Honest uncertainty for physics-informed neural networks."""
 
 from . import catalogue, datasets, extend, schedules
+from .atomic_files import DamagedFileError
 from .catalogue import method, problem
 from .fitting import fit
 from .methods.base import AbstractMethod
@@ -33,7 +34,8 @@ from .results.loading import load
 from .results.result import Result
 from .running.driver import Interrupted
 from .status import Status
-from .studies.coverage import Study, study
+from .studies.coverage import study
+from .studies.result import Study
 from .studies.simulation import simulate
 
 __version__ = "0.1.0"
@@ -51,6 +53,7 @@ __all__ = [
     "ConcreteDropout",
     "Conformal",
     "Correlated",
+    "DamagedFileError",
     "Dropout",
     "EFIDirect",
     "EFILinear",

@@ -111,6 +111,7 @@ def test_summary_has_exactly_the_promised_keys(finished):
         "field",
         "diagnosis",
         "seconds",
+        "checksum",
     ]
     assert (summary["problem"], summary["method"], summary["seed"], summary["level"]) == (
         "poisson",

@@ -147,7 +147,7 @@ def test_method_goes_on_where_it_was_stopped(name, stop, trial, tmp_path, monkey
             event.set()
 
     with monkeypatch.context() as patched:
-        patched.setattr("fiducial.running.driver._catch_interrupt", interrupted)
+        patched.setattr("fiducial.running.driver.catch_interrupt", interrupted)
         with pytest.raises(fd.Interrupted):
             trial(name).answer(seed=5, checkpoint=where, report=report)
     again = trial(name).answer(seed=5, checkpoint=where, resume=True)[1]

@@ -1,6 +1,5 @@
 """``fiducial run``."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,13 +8,13 @@ from typing import Any
 import typer
 
 from .. import catalogue
-from ..atomic_files import write_text
+from ..atomic_files import write_json
 from ..fitting import fit
 from ..methods.base import AbstractMethod
 from ..posing.problem import Problem
 from ..results.diagnosis import Diagnosis
 from ..results.result import Result
-from ..results.summary import as_text
+from ..results.summary import SUMMARY, as_text
 from ..running.checkpoint import Checkpoint
 from ..running.driver import Interrupted
 from ..running.progress import progress_line
@@ -122,5 +121,4 @@ def _write(result: Result, folder: Path, level: float, diagnosis: Diagnosis) -> 
     drawn = constant_draws(result)
     if drawn is not None and correlated_pairs(drawn):
         plot_constants(result).savefig(folder / "constants.png", dpi=110)
-    summary = json.dumps(result.summary(level, diagnosis), indent=2, allow_nan=False)
-    write_text(folder / "summary.json", summary + "\n")
+    write_json(folder / "summary.json", result.summary(level, diagnosis), SUMMARY)

@@ -40,7 +40,10 @@ def study(
         varied = {key: [parse_value(v) for v in text.split(",")] for key, text in pairs}
         first = {key: values[0] for key, values in varied.items()}
         folder = choose_folder(
-            out, f"{find_problem(problem, given | first).name}-study", resume, "study.json"
+            out,
+            f"{find_problem(problem, given | first).name}-study",
+            resume,
+            ("study.json", "shards/*.npz"),
         )
         found = coverage.study(
             lambda **more: find_problem(problem, given | more),

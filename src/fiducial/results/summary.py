@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from .diagnosis import Diagnosis
     from .result import Result
 
+SUMMARY = "fiducial-summary-1"
+"""Format of ``summary.json``."""
+
 
 def summarise(
     result: "Result", level: float = 0.95, diagnosis: "Diagnosis | None" = None
