@@ -7,7 +7,6 @@ from ..checks import Check, Limit, statement
 def failed_draws(share: float) -> Check:
     """Check that few draws are without a solution."""
     return limits.FAILED_DRAWS.check(
-        "share of draws that failed",
         share,
         "too many draws have no solution, so the tails are cut off: the model cannot explain data"
         " with such errors, or a constant would have to leave its range (a positive one would have"
@@ -19,7 +18,6 @@ def failed_draws(share: float) -> Check:
 def effective_draws(count: float) -> Check:
     """Check that the effective sample size is large enough for 95 % limits."""
     return limits.EFFECTIVE_DRAWS.check(
-        "effective draws",
         count,
         f"the draws are worth {count:.0f} independent ones, too few for 95 % limits",
         "give more draws (--set method.draws=...)",
@@ -29,7 +27,6 @@ def effective_draws(count: float) -> Check:
 def r_hat(value: float) -> Check:
     """Check that the chains have converged to one distribution."""
     return limits.R_HAT.check(
-        "R-hat",
         value,
         "the chains do not agree with each other, so they have not converged",
         "give more draws or moves",
@@ -39,7 +36,6 @@ def r_hat(value: float) -> Check:
 def effective_parameters(count: float) -> Check:
     """Check that the data inform at least one direction."""
     return limits.EFFECTIVE_PARAMETERS.check(
-        "effective parameters",
         count,
         "the equation and the exact values leave nothing for the data to decide, so bands have no"
         " width",
@@ -50,7 +46,6 @@ def effective_parameters(count: float) -> Check:
 def width_change(change: float) -> Check:
     """Check that widths do not depend on the damping of the fit."""
     return limits.WIDTH_CHANGE.check(
-        "change of widths with the damping",
         change,
         "the widths depend on the damping of the network, not on the data alone",
         "measure where the band is widest",
@@ -61,13 +56,12 @@ def linear_difference(limit: Limit, value: float, meaning: str, advice: str) -> 
     """Check that draws are not far from those of the linear model; methods differ in how
     far they may be.
     """
-    return limit.check("difference from the linearisation, in sd", value, meaning, advice)
+    return limit.check(value, meaning, advice)
 
 
 def tightness(value: float) -> Check:
     """Check that the errors given to an exact equation are small beside those of the data."""
     return limits.TIGHTNESS.check(
-        "tightness of the equation",
         value,
         "the errors given to the exact equation are not small beside those of the data, which"
         " widens the band",

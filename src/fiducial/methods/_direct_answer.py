@@ -43,7 +43,6 @@ def judge_draws(facts: DirectFacts) -> list[Check]:
     """Return checks of how well the draws meet their equations."""
     return [
         limits.INEXACT_DRAWS.check(
-            "share of draws off their equations",
             facts.inexact_draws,
             "draws in the tails do not quite meet their equations, because the model is strongly"
             " nonlinear",

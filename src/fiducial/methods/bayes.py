@@ -201,14 +201,12 @@ class Bayes(AbstractMethod):
             *super().judge(facts, model),
             _checks.r_hat(facts.r_hat),
             limits.DIVERGENT_MOVES.check(
-                "share of divergent moves",
                 facts.divergent,
                 "trajectories diverge where the posterior is narrow, so the chains leave out parts"
                 " of it",
                 "give a larger sigma_f, or more warm-up (--set method.warm_steps=...)",
             ),
             limits.ACCEPTANCE.check(
-                "acceptance rate",
                 facts.acceptance,
                 "nearly all moves are rejected, so the chains hardly move",
                 "give more warm-up, which finds shorter steps (--set method.warm_steps=...)",

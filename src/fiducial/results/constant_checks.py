@@ -68,15 +68,12 @@ def _uninformed(result: "Result", found: ConstantDraws, stuck: np.ndarray) -> Ch
             "widen its range (Real in place of Positive), or give another guess if the fit is a"
             " local minimum"
         )
-    return limits.UNINFORMED_CONSTANTS.check(
-        "unknowns that the data do not inform", float(stuck.sum()), meaning, advice
-    )
+    return limits.UNINFORMED_CONSTANTS.check(float(stuck.sum()), meaning, advice)
 
 
 def _missing_directions(informed: float, count: int) -> Check:
     missing = max(0.0, count - informed) if math.isfinite(informed) else math.inf
     return limits.MISSING_DIRECTIONS.check(
-        "unknowns beyond the directions that the data inform",
         missing,
         f"the data inform {informed:.0f} combinations of {count} unknowns; the others depend on the"
         " start or on what the network can represent, and their intervals are too narrow",
@@ -93,7 +90,6 @@ def _condition(found: ConstantDraws) -> Check:
         if abs(v) > 0.1
     )
     return limits.CONDITION.check(
-        "condition of the unknowns' correlation",
         float(values[-1] / max(values[0], 1e-300)),
         f"the data hardly tell the unknowns apart: they poorly determine the combination"
         f" ({combination})",
@@ -105,7 +101,6 @@ def _poorly_determined_together(found: ConstantDraws) -> Check:
     doubtful = doubtful_pairs(found)
     tied = "; ".join(describe_pair(found, p) for p in doubtful if move_together(p))
     return limits.CORRELATION.check(
-        "correlation of poorly determined unknowns",
         abs(doubtful[0].correlation) if doubtful else 0.0,
         f"{tied}: the data determine each given the other, but hardly either by itself",
         "fix one of them, or measure something that depends on only one of them",
@@ -133,11 +128,11 @@ def multistart_checks(result: "Result") -> list[Check]:
         )
     return [
         limits.OTHER_SOLUTIONS.check(
-            f"other solutions, of {found.sizes['start']} fits from other guesses",
             float(others.sizes["start"]),
             meaning,
             "exclude the others by the ranges of the unknowns, Interval(low, high), or measure"
             " something that tells them apart",
+            of=(found.sizes["start"],),
         )
     ]
 

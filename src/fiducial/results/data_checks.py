@@ -44,9 +44,8 @@ def chain_checks(result: "Result") -> list[Check]:
         )
     message = (failed[0] if failed else result.status).message
     return [
-        limits.FAILED_CHAINS.check("chains that failed", float(len(failed)), message, advice),
+        limits.FAILED_CHAINS.check(float(len(failed)), message, advice),
         limits.UNSETTLED_CHAINS.check(
-            "chains that ran out of steps",
             float(unsettled),
             "the fit stopped before it had converged",
             "give more steps (--set method.lm_steps=...)",
@@ -80,19 +79,19 @@ def _physics(
     """
     checks = [
         limits.EXACT_VALUES.check(
-            f"residual of exact '{group.name}'",
             float(own[group.name]),
             "the solution does not meet the exact values",
             "give more steps or a wider network, or check that they do not contradict each other",
+            of=(group.name,),
         )
     ]
     if group.name in between:
         checks.append(
             limits.BETWEEN_POINTS.check(
-                f"residual of '{group.name}' at new points",
                 float(between[group.name]),
                 "the equation does not hold between its collocation points",
                 "give more collocation points",
+                of=(group.name,),
             )
         )
     return checks
@@ -106,11 +105,11 @@ def _misfit(group: Group, z: np.ndarray) -> list[Check]:
 
     return [
         limits.MISFIT.check(
-            f"misfit of '{group.name}'",
             float(np.mean(z**2)),
             "the data lie further from the solution than their noise allows",
             "give a larger sd if it was too small, leave sd out to infer it, or look for what the"
             " equation lacks",
+            of=(group.name,),
             limit=float(chi2.ppf(limits.MISFIT.value, z.size) / z.size),
         )
     ]
@@ -134,10 +133,10 @@ def _neighbours(group: Group, z: np.ndarray) -> list[Check]:
             limit = _limit_by_random_orders(z[order], near)
         checks.append(
             limits.NEIGHBOURS.check(
-                f"correlation of the errors of '{group.name}' along {name}",
                 float(_correlation(first, second)),
                 f"errors at neighbouring {name} are correlated, so intervals are too narrow",
                 f"use noise=Correlated(...) over {name}, or a better equation",
+                of=(group.name, name),
                 limit=limit,
             )
         )

@@ -86,11 +86,11 @@ def _agreement(result: "Result", other: "Result") -> Check:
     finite = all(np.isfinite(v).all() for v in (mean, sd, other_mean, other_sd))
     error = math.sqrt(sum(1 / max(1.0, _effective(one)) for one in (result, other)))
     return limits.AGREEMENT.check(
-        f"difference from {other.method}, in standard deviations",
         float(np.max(np.where(known, difference, 0.0))) if finite else math.inf,
         f"{result.method} and {other.method} differ by more than their Monte-Carlo errors, so at"
         " least one of them is off",
         "trust the narrower interval of neither; see the checks of both",
+        of=(other.method,),
         limit=limits.AGREEMENT.value + 3 * error,
     )
 
