@@ -1,4 +1,4 @@
-"""``fiducial show``."""
+"""``fiducial show``: the summary of a run, or the table of a study, once more."""
 
 import json
 from typing import Any
