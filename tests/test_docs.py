@@ -32,6 +32,7 @@ def test_there_is_a_skeleton_for_each_kind():
         "exponential_decay",
         "gradient_descent",
         "descent",
+        "descent_with_check",
         "known_covariance",
     }
 

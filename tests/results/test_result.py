@@ -63,11 +63,11 @@ def test_intervals_of_fresh_draws_cover_a_fresh_draw_at_their_level():
     """The rank rule is honest for few draws as well: P(new draw inside) = level
     exactly.
     """
-    from fiducial.results.intervals import spread
+    from fiducial.results.intervals import summarise_draws
 
     random = np.random.default_rng(0)
     values = random.standard_normal((40, 20_000))
-    stats = spread(values[0], values[1:], 0.9)
+    stats = summarise_draws(values[0], values[1:], 0.9)
     inside = np.mean((stats["lower"] <= values[0]) & (values[0] <= stats["upper"]))
     assert abs(inside - 0.9) < 4 * np.sqrt(0.9 * 0.1 / 20_000)
 
@@ -221,6 +221,28 @@ def test_a_users_problem_is_loaded_by_giving_it(tmp_path, decay_fit):
     assert_same_result(decay_fit, fd.load(path, problem=decay_fit.problem))
     with pytest.raises(ValueError, match=r"problem of your own, 'decay'.*problem="):
         fd.load(path)
+
+
+def test_a_comparison_leaves_the_result_as_it_was(drawn):
+    """The diagnosis against another result is another diagnosis, not a change of this one."""
+    other = made_up(drawn.problem, draws=300, seed=1)
+    summary, text, tree = drawn.summary(), repr(drawn), drawn.tree.copy(deep=True)
+    compared = drawn.diagnose(against=[other])
+    assert len(compared.checks) == len(drawn.diagnose().checks) + 1
+    assert "difference from drawn" in compared.checks[-1].name
+    assert drawn.summary(diagnosis=compared)["diagnosis"] != summary["diagnosis"]
+    assert drawn.summary() == summary
+    assert repr(drawn) == text
+    assert drawn.tree.identical(tree)
+
+
+def test_a_summary_does_not_depend_on_what_was_asked_before(drawn):
+    """A fresh object over the same tree gives the same answer in any order of questions."""
+    fresh = fd.Result(drawn.tree, drawn.problem)
+    first = fresh.summary()
+    drawn.plot()
+    drawn.predict([0.5], level=0.5)
+    assert drawn.summary() == first == fresh.summary()
 
 
 def test_save_overwrites_nothing(tmp_path, decay_fit):

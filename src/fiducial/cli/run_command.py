@@ -1,4 +1,4 @@
-"""``fiducial run``."""
+"""``fiducial run``: fit one problem with one method."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,9 +20,9 @@ from ..running.driver import Interrupted
 from ..running.progress import progress_line
 from . import options
 from .app import FAILED, STOPPED, app, fail, show_text
+from .finding import find_method, find_problem, make_method
 from .folders import choose_folder
 from .settings import split_settings
-from .user_file import find_problem
 
 
 @app.command()
@@ -74,18 +74,20 @@ def _choose(
     spec: str, method: str | None, pairs: list[str], against: str | None
 ) -> tuple[Problem, AbstractMethod, list[AbstractMethod]]:
     """Return the problem, its method, and the methods to compare with."""
-    known = [method] if method else list(catalogue.methods())
+    named = find_method(method) if method else None
+    known = [named.name] if named else list(catalogue.methods())
     given, settings = split_settings(pairs, known)
     posed = find_problem(spec, given)
-    name = method or catalogue.default_method(posed).name
+    found = named or type(catalogue.default_method(posed))
+    name = found.name
     others = [n for n in known if settings[n] != settings[name] and n != name and settings[n]]
     if others:
         setting = next(iter(settings[others[0]]))
         raise ValueError(
             f"--set {others[0]}.{setting}=...: the method is '{name}'; give --method {others[0]}"
         )
-    chosen = catalogue.method(name, **settings[name])
-    rivals = [catalogue.method(n) for n in against.split(",")] if against else []
+    chosen = make_method(found, settings[name])
+    rivals = [make_method(find_method(n), {}) for n in against.split(",")] if against else []
     for other in (chosen, *rivals):
         other.check(posed)
         if rivals and other.no_interval:
@@ -97,7 +99,7 @@ def _choose(
 
 @contextmanager
 def _resumable(folder: Path) -> Iterator[None]:
-    """Turn what can go wrong in a run into messages and exit codes."""
+    """Turn the exceptions of a run into messages and exit codes."""
     try:
         yield
     except (Interrupted, KeyboardInterrupt):
@@ -112,13 +114,13 @@ def _write(result: Result, folder: Path, level: float, diagnosis: Diagnosis) -> 
     from ..results.drawn_constants import constant_draws, correlated_pairs
     from ..results.figures import plot, plot_constants, plot_errors, plot_trace
 
-    (folder / "result.nc").unlink(missing_ok=True)  # of this run, stopped while it was writing
+    (folder / "result.nc").unlink(missing_ok=True)  # this run was stopped after writing it
     result.save(folder / "result.nc")
-    plot(result, level).savefig(folder / "solution.png", dpi=150)
+    plot(result, level, diagnosis=diagnosis).savefig(folder / "solution.png", dpi=150)
     plot_trace(result).savefig(folder / "trace.png", dpi=110)
     if "errors" in result.tree.children:
-        plot_errors(result).savefig(folder / "errors.png", dpi=110)
+        plot_errors(result, diagnosis=diagnosis).savefig(folder / "errors.png", dpi=110)
     drawn = constant_draws(result)
     if drawn is not None and correlated_pairs(drawn):
-        plot_constants(result).savefig(folder / "constants.png", dpi=110)
+        plot_constants(result, diagnosis=diagnosis).savefig(folder / "constants.png", dpi=110)
     write_json(folder / "summary.json", result.summary(level, diagnosis), SUMMARY)

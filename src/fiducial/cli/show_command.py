@@ -1,4 +1,4 @@
-"""``fiducial show``."""
+"""``fiducial show``: the summary of a run, or the table of a study, once more."""
 
 from typing import Any
 

@@ -17,12 +17,12 @@ from .base import AbstractMethod, Answer, Outcome
 
 
 class PaperPINN(AbstractMethod):
-    """A plain network trained by Adam at a constant step size; the limits are
-    percentiles over its training trajectory.
+    """Train a plain network by Adam at a constant step size, with percentiles over the
+    training trajectory as limits.
 
-    This is how the paper's rows "PINN (no dropout)" came to have a width. Such
-    percentiles say how much Adam jitters, and nothing about errors of the data: the
-    diagnosis always says "do not trust". For a point estimate use ``pinn``.
+    The paper's rows "PINN (no dropout)" have their widths from such percentiles. They
+    show how much Adam fluctuates, and nothing about errors of the data, so the diagnosis
+    always says "do not trust". For a point estimate use ``pinn``.
 
     Arguments:
         train_steps: number of steps; None for the paper's.

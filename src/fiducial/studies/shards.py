@@ -134,6 +134,11 @@ class Bench:
         most = int(max(1, min(replicates, most, free // each)))
         return -(-replicates // -(-replicates // most))  # shards of one size
 
+    @property
+    def _noise_unknowns(self) -> list[str]:
+        """Names of the unknown parameters of the noise."""
+        return [f"{n}_{g.name}" for g in self.problem.groups for n in g.noise_unknowns()]
+
     def _truth(self) -> dict[str, Any]:
         """Return the true value of everything that is judged, by name."""
         problem = self.problem
@@ -170,9 +175,11 @@ class Bench:
         return {name: measures(draws[name], truth[name], self.level) for name in truth}
 
     def _judge(self, answer: Answer) -> dict[str, np.ndarray]:
-        arrays = {
-            f"{name}.estimate": np.asarray(v) for name, v in self._values(answer.estimate).items()
-        }
+        estimate = {name: np.asarray(v) for name, v in self._values(answer.estimate).items()}
+        for name in self._noise_unknowns:
+            drawn = None if answer.draws is None else answer.draws["judged"][name]
+            estimate[name] = self.method.estimate_noise(estimate[name], drawn)
+        arrays = {f"{name}.estimate": value for name, value in estimate.items()}
         if answer.draws is not None:
             pooled = {
                 name: v.reshape(len(v), -1, *v.shape[3:])
