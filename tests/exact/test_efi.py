@@ -15,9 +15,16 @@ from fiducial.methods._chain_answer import anderson_darling
 from fiducial.methods.efi import EFI
 from fiducial.model.binding import bind
 from fiducial.numerics.energy import Energy
-from fiducial.numerics.hyper_network import HyperNetwork, answer, encode, spread
+from fiducial.numerics.hyper_network import (
+    HyperNetwork,
+    encode,
+    encoder_inputs,
+    mean_answer,
+    scatter_gradient,
+    scatter_matrix,
+)
 from fiducial.numerics.linearisation import linearise
-from fiducial.numerics.weight_update import Descend, Now, scatter_slope
+from fiducial.numerics.weight_update import GradientDescent, Iteration
 from fiducial.results.figures import plot_errors
 from fiducial.schedules import constant
 from helpers import decay, poisson
@@ -211,14 +218,13 @@ def test_batches_see_all_observations_on_average(x64):
     data = {name: jnp.asarray(v) for name, v in model.data.items()}
     theta, z = model.init(jax.random.key(0)), jnp.linspace(-1, 1, 6)
     fit = linearise(model, theta, data)
-    energy = Energy(
-        model, fit, EFI(preset="paper")._chain(model).terms(model, fit, jnp.asarray(1.0))
-    )
-    update = Descend(constant(1.0), constant(0.0), batch=2)
-    each = jax.vmap(lambda k: update.slopes(energy, theta, z, data, key=k).for_weights)(
+    dynamics = EFI(preset="paper")._chain(model).dynamics
+    energy = Energy(model, data, fit, dynamics.energy_weights(model, fit, jnp.asarray(1.0)))
+    update = GradientDescent(constant(1.0), constant(0.0), batch=2)
+    each = jax.vmap(lambda k: update.gradients(energy, theta, z, key=k).for_weights)(
         jax.random.split(jax.random.key(1), 500)
     )
-    whole = update.slopes(energy, theta, z, data, key=jax.random.key(0)).theta
+    whole = update.gradients(energy, theta, z, key=jax.random.key(0)).theta
     error = each.std(axis=0) / np.sqrt(500)
     assert np.max(np.abs(each.mean(axis=0) - whole) / (error + 1e-9 * jnp.abs(whole).max())) < 5
     assert jnp.max(error) > 0
@@ -253,10 +259,10 @@ def test_the_mean_over_observations_needs_no_table_of_parameters(x64):
     )
     neck = encode(encoder, jax.random.normal(keys[4], (9, 3)))
     table = neck @ network.out + network.shift
-    np.testing.assert_allclose(answer(network, neck), table.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(mean_answer(network, neck), table.mean(axis=0), rtol=1e-12)
     scatter = jnp.sum((table - table.mean(axis=0)) ** 2)
     np.testing.assert_allclose(
-        jnp.sum(spread(neck) * (network.out @ network.out.T)), scatter, rtol=1e-12
+        jnp.sum(scatter_matrix(neck) * (network.out @ network.out.T)), scatter, rtol=1e-12
     )
 
 
@@ -272,10 +278,10 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
     data = {name: jnp.asarray(v) for name, v in model.data.items()}
     theta = model.init(jax.random.key(0))
     fit = linearise(model, theta, data)
-    chain = EFI(preset="paper")._chain(model)
-    terms = chain.terms(model, fit, jnp.asarray(0.05))
+    dynamics = EFI(preset="paper")._chain(model).dynamics
+    weights = dynamics.energy_weights(model, fit, jnp.asarray(0.05))
     z = jax.random.normal(jax.random.key(1), (20,))
-    rows = chain._rows(model, data, z)
+    rows = encoder_inputs(model, data, z)
     keys = jax.random.split(jax.random.key(2), 3)
     encoder = (
         (jax.random.normal(keys[0], (3, 5)), jnp.zeros(5)),
@@ -285,7 +291,7 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
     strength = 50 + (500 - 50) * 0.5
 
     def written_out(network, z):
-        each = encode(network.encoder, chain._rows(model, data, z)) @ network.out + network.shift
+        each = encode(network.encoder, encoder_inputs(model, data, z)) @ network.out + network.shift
         mean = each.mean(axis=0)
         field = model.field(mean)
         u = jax.vmap(field)(jnp.asarray(problem.groups[0].points.array[:, 0]))
@@ -295,24 +301,24 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
 
     by_network, by_z = jax.grad(written_out, argnums=(0, 1))(network, z)
     necks, pull = jax.vjp(
-        lambda encoder, z: encode(encoder, chain._rows(model, data, z)), encoder, z
+        lambda encoder, z: encode(encoder, encoder_inputs(model, data, z)), encoder, z
     )
-    update, energy = Descend(constant(1.0), constant(0.0)), Energy(model, fit, terms)
-    slopes = update.slopes(energy, answer(network, necks), z, data, key=keys[0])
-    through = pull(network.out @ slopes.theta / 20 + scatter_slope(network, necks, terms.together))[
-        1
-    ]
-    np.testing.assert_allclose(slopes.z + through, by_z, rtol=1e-8)
-    now = Now(
-        answer(network, necks),
-        slopes,
-        necks,
-        lambda c: pull(c)[0],
-        rows,
-        z,
-        update.plan(jnp.asarray(0.05)),
+    update = GradientDescent(constant(1.0), constant(0.0))
+    energy = Energy(model, data, fit, weights)
+    gradients = update.gradients(energy, mean_answer(network, necks), z, key=keys[0])
+    by_neck = network.out @ gradients.theta / 20
+    by_neck += scatter_gradient(network, necks, weights.scatter)
+    np.testing.assert_allclose(gradients.z + pull(by_neck)[1], by_z, rtol=1e-8)
+    iteration = Iteration(
+        theta=mean_answer(network, necks),
+        gradients=gradients,
+        neck=necks,
+        encoder_pullback=lambda c: pull(c)[0],
+        next_inputs=rows,
+        next_z=z,
+        plan=update.plan(jnp.asarray(0.05)),
     )
-    moved, _, _ = update.step(network, update.init(network), energy, None, data, now)
+    moved = update.step(network, update.init(network), energy, None, iteration).network
     # the prior N(0, 100) adds a hundredth of each weight
     for before, after, slope in zip(
         *map(jax.tree.leaves, (network, moved, by_network)), strict=True

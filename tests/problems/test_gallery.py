@@ -175,6 +175,6 @@ def test_nothing_left_to_decide_is_said():
 def test_settings_of_the_paper_can_be_read(name):
     with jax.enable_x64(True):
         chain = fd.EFI(preset="paper").phases(bind(fd.problem(name)))[-1]
-    assert chain.steps * chain.thin == pytest.approx(
+    assert chain.steps * chain.sampling.thin == pytest.approx(
         fd.problem(name).paper["efi"]["steps"], rel=0.01
     )

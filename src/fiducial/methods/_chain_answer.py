@@ -131,7 +131,7 @@ def chain_answer(
         informed_sd=np.array(informed),
         lag=(1 + stiffness) * trace["lag"].mean(axis=(1, 2)),
         frozen_response=np.array([_response(extra["probe"][i], extra["frozen"][i]) for i in sets]),
-        neck_condition=np.array([_condition(m) for m in np.asarray(outcome.state.neck)]),
+        neck_condition=np.array([_condition(m) for m in np.asarray(outcome.state.neck_moment)]),
         width_change=trace["sensitivity"][:, 0, -1],
         p_value=np.array(p_values),
     )
