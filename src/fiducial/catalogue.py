@@ -85,7 +85,12 @@ def problem(name: str, **options: Any) -> Problem:
         >>> problem("poisson", sd=0.1).name
         'poisson'
     """
-    return _make("problem", problems(), name, options)
+    made: Problem = _make("problem", problems(), name, options)
+    if made.options is not None:
+        return made
+    # so that a saved result can rebuild its problem
+    known = inspect.signature(problems()[name]).parameters.values()
+    return made.replace(options={p.name: options.get(p.name, p.default) for p in known})
 
 
 def default_method(problem: Problem | None = None) -> AbstractMethod:
