@@ -29,6 +29,7 @@ RINGS = [
     {"methods"},
     {"problems"},
     {"catalogue"},
+    {"paper"},
     {"running"},
     {"results"},
     {"fitting"},

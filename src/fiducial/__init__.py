@@ -1,6 +1,6 @@
 """Honest uncertainty for physics-informed neural networks."""
 
-from . import catalogue, datasets, extend, schedules
+from . import catalogue, datasets, extend, paper, schedules
 from .catalogue import method, problem
 from .fitting import fit
 from .methods.base import AbstractMethod
@@ -83,6 +83,7 @@ __all__ = [
     "load",
     "method",
     "networks",
+    "paper",
     "problem",
     "schedules",
     "simulate",

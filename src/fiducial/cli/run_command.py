@@ -22,7 +22,7 @@ from ..running.progress import progress_line
 from . import options
 from .app import FAILED, STOPPED, app, fail, show_text
 from .folders import choose_folder
-from .settings import split_settings
+from .settings import find_method, split_settings
 from .user_file import find_problem
 
 
@@ -85,8 +85,8 @@ def _choose(
         raise ValueError(
             f"--set {others[0]}.{setting}=...: the method is '{name}'; give --method {others[0]}"
         )
-    chosen = catalogue.method(name, **settings[name])
-    rivals = [catalogue.method(n) for n in against.split(",")] if against else []
+    chosen = find_method(name, posed.name, settings[name])
+    rivals = [find_method(n, posed.name, {}) for n in against.split(",")] if against else []
     for other in (chosen, *rivals):
         other.check(posed)
         if rivals and other.no_interval:

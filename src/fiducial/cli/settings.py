@@ -3,6 +3,9 @@
 import json
 from typing import Any
 
+from .. import catalogue, paper
+from ..methods.base import AbstractMethod
+
 
 def split_settings(
     pairs: list[str], methods: list[str]
@@ -28,6 +31,15 @@ def split_settings(
                 f" or {methods[0]}.{setting}=..."
             )
     return options, settings
+
+
+def find_method(name: str, problem: str, settings: dict[str, Any]) -> AbstractMethod:
+    """Return a method by name; a method of the paper has the paper's settings for the
+    problem where ``settings`` says nothing else.
+    """
+    if name in paper.methods():
+        return paper.method(name, problem, **settings)
+    return catalogue.method(name, **settings)
 
 
 def key_and_value(text: str, option: str) -> tuple[str, str]:

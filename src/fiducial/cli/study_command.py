@@ -7,7 +7,7 @@ from ..running.driver import Interrupted
 from . import options
 from .app import STOPPED, app, fail, show_text
 from .folders import choose_folder
-from .settings import key_and_value, parse_value, split_settings
+from .settings import find_method, key_and_value, parse_value, split_settings
 from .user_file import find_problem
 
 
@@ -39,12 +39,11 @@ def study(
         pairs = (key_and_value(text, "--grid") for text in grid or [])
         varied = {key: [parse_value(v) for v in text.split(",")] for key, text in pairs}
         first = {key: values[0] for key, values in varied.items()}
-        folder = choose_folder(
-            out, f"{find_problem(problem, given | first).name}-study", resume, "study.json"
-        )
+        posed = find_problem(problem, given | first).name
+        folder = choose_folder(out, f"{posed}-study", resume, "study.json")
         found = coverage.study(
             lambda **more: find_problem(problem, given | more),
-            [catalogue.method(name, **settings[name]) for name in names],
+            [find_method(name, posed, settings[name]) for name in names],
             replicates=replicates,
             seed=seed,
             level=level,
