@@ -30,6 +30,7 @@ RINGS = [
     {"methods"},
     {"problems"},
     {"catalogue"},
+    {"paper"},
     {"running"},
     {"results"},
     {"fitting"},

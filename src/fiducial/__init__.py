@@ -1,6 +1,6 @@
 """Honest uncertainty for physics-informed neural networks."""
 
-from . import catalogue, datasets, extend, schedules
+from . import catalogue, datasets, extend, paper, schedules
 from .atomic_files import DamagedFileError
 from .catalogue import method, problem
 from .fitting import fit
@@ -86,6 +86,7 @@ __all__ = [
     "load",
     "method",
     "networks",
+    "paper",
     "problem",
     "schedules",
     "simulate",

@@ -102,7 +102,13 @@ def problem(name: str, **options: Any) -> Problem:
         >>> problem("poisson", sd=0.1).name
         'poisson'
     """
-    return call_with(_one_of(problems(), name, "problem"), options, f"problem '{name}'")
+    make = _one_of(problems(), name, "problem")
+    made: Problem = call_with(make, options, f"problem '{name}'")
+    if made.options is not None:
+        return made
+    # so that a saved result can rebuild its problem
+    known = inspect.signature(make).parameters.values()
+    return made.replace(options={p.name: options.get(p.name, p.default) for p in known})
 
 
 def default_method(problem: Problem | None = None) -> AbstractMethod:

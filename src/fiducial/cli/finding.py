@@ -6,7 +6,7 @@ import inspect
 from types import ModuleType
 from typing import Any
 
-from .. import catalogue
+from .. import catalogue, paper
 from ..methods.base import AbstractMethod
 from ..posing.problem import Problem
 from .user_file import object_in_file, split_file
@@ -48,7 +48,7 @@ def find_method(spec: str) -> type[AbstractMethod] | AbstractMethod:
     """
     place = split_file(spec)
     if place is None:
-        return catalogue.method_class(spec)
+        return paper.methods().get(spec) or catalogue.method_class(spec)
     value, label = object_in_file(
         *place, kind="method", is_one=_is_method, example="class Mine(fiducial.AbstractMethod)"
     )
@@ -58,9 +58,13 @@ def find_method(spec: str) -> type[AbstractMethod] | AbstractMethod:
 
 
 def make_method(
-    found: type[AbstractMethod] | AbstractMethod, settings: dict[str, Any]
+    found: type[AbstractMethod] | AbstractMethod, settings: dict[str, Any], problem: Problem
 ) -> AbstractMethod:
-    """Return a method with settings, made of what ``find_method`` found."""
+    """Return a method with settings, made of what ``find_method`` found; a method of the
+    paper has the paper's settings for the problem where ``settings`` says nothing else.
+    """
+    if found in paper.methods().values():
+        return paper.method(found.name, problem.name, **settings)
     if not isinstance(found, AbstractMethod):
         return catalogue.call_with(found, settings, f"method '{found.name}'")
     if settings:

@@ -4,7 +4,7 @@ import inspect
 
 import typer
 
-from .. import catalogue
+from .. import catalogue, paper
 from .app import app
 
 
@@ -22,11 +22,14 @@ def problems() -> None:
 
 @app.command()
 def methods() -> None:
-    """List the methods with their settings."""
+    """List the methods with their settings; those of the paper have its settings for
+    the problem named.
+    """
     default = catalogue.default_method().name
-    for name, cls in catalogue.methods().items():
+    for name, cls in (catalogue.methods() | paper.methods()).items():
         settings = ", ".join(
-            f"{p.name}={p.default}" for p in inspect.signature(cls).parameters.values()
+            p.name if p.default is p.empty else f"{p.name}={p.default}"
+            for p in inspect.signature(cls).parameters.values()
         )
         typer.echo(
             f"{name}{' (default)' if name == default else ''}\n    {cls.summary}\n    settings:"

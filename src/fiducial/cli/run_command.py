@@ -86,8 +86,8 @@ def _choose(
         raise ValueError(
             f"--set {others[0]}.{setting}=...: the method is '{name}'; give --method {others[0]}"
         )
-    chosen = make_method(found, settings[name])
-    rivals = [make_method(find_method(n), {}) for n in against.split(",")] if against else []
+    chosen = make_method(found, settings[name], posed)
+    rivals = [make_method(find_method(n), {}, posed) for n in against.split(",")] if against else []
     for other in (chosen, *rivals):
         other.check(posed)
         if rivals and other.no_interval:

@@ -40,15 +40,12 @@ def study(
         pairs = (key_and_value(text, "--grid") for text in grid or [])
         varied = {key: [parse_value(v) for v in text.split(",")] for key, text in pairs}
         first = {key: values[0] for key, values in varied.items()}
-        folder = choose_folder(
-            out,
-            f"{find_problem(problem, given | first).name}-study",
-            resume,
-            ("study.json", "shards/*.npz"),
-        )
+        posed = find_problem(problem, given | first)
+        stored = ("study.json", "shards/*.npz")
+        folder = choose_folder(out, f"{posed.name}-study", resume, stored)
         result = coverage.study(
             lambda **more: find_problem(problem, given | more),
-            [make_method(method, settings[method.name]) for method in found],
+            [make_method(method, settings[method.name], posed) for method in found],
             replicates=replicates,
             seed=seed,
             level=level,

@@ -12,11 +12,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 Curve = Callable[[Any, Any], Any]
+"""``(x, parameters) -> mean``"""
+
+_WIDENING = 1.3
+"""Scale of the importance distribution relative to the normal approximation around the
+least-squares fit.
+"""
+_FREEDOM = 8
+"""Degrees of freedom of the importance distribution where the size of the errors is
+known.
+"""
+_STEP = 1e-5
+"""Step of the finite differences, of parameters that are 1 or -1 at the start."""
 
 
 class Weighted(NamedTuple):
-    """Draws of the parameters, one row each, their weights, and the size of the
-    errors where it is unknown.
+    """An importance sample.
+
+    Attributes:
+        parameters: one row per draw.
+        weight: of each draw; the sum is 1.
+        sd: size of the errors of each draw; None where it is known.
     """
 
     parameters: np.ndarray
@@ -31,15 +47,15 @@ class ExactCurve:
     Arguments:
         curve: ``(x, parameters) -> mean``, for arrays of any broadcastable shape; with
             several coordinates x has a row for each point.
-        x: where it was measured.
+        x: where the curve was measured.
         start: parameters from which the least-squares fit starts, none of them zero.
-        names: what the leading parameters are called in results.
-        derived: further quantities that results know, as functions of the parameters.
-        output: what the curve is called.
-        positive: names of those that cannot be negative; they are handled through their
+        names: names of the leading parameters in results.
+        output: name of the curve in data and results.
+        derived: further quantities by name, as functions of the parameters.
+        positive: names of parameters that cannot be negative; the fit is in their
             logarithms.
         sd: standard deviation of the errors; None when unknown.
-        h: their size relative to it at each point.
+        h: standard deviation of each point's error relative to ``sd``.
         samples: size of the importance sample.
 
     Example:
@@ -65,17 +81,17 @@ class ExactCurve:
         h: np.ndarray | float = 1.0,
         samples: int = 100_000,
     ):
-        self.curve, self.x, self.names, self.output = (
-            curve,
-            np.asarray(x, float),
-            tuple(names),
-            output,
-        )
-        self.start, self.sd, self.h, self.samples = np.asarray(start, float), sd, h, samples
+        self.curve = curve
+        self.x = np.asarray(x, float)
+        self.start = np.asarray(start, float)
+        self.names = tuple(names)
+        self.output = output
         self.derived = dict(derived or {})
-        self.positive = np.array(
-            [name in positive for name in names] + [False] * (len(self.start) - len(names))
-        )
+        unnamed = len(self.start) - len(names)
+        self.positive = np.array([name in positive for name in names] + [False] * unnamed)
+        self.sd = sd
+        self.h = h
+        self.samples = samples
         self._draw = lru_cache(maxsize=4)(self._draws)
 
     def __call__(
@@ -83,83 +99,91 @@ class ExactCurve:
     ) -> dict[str, tuple[Any, Any]]:
         draws = self._draw(np.asarray(data[self.output], float).tobytes())
         tails = (1 - level) / 2, (1 + level) / 2
-        limits = {
-            name: _quantiles(draws.parameters[:, i], draws.weight, tails)
-            for i, name in enumerate(self.names)
+
+        def limits(values: np.ndarray) -> tuple[float, float]:
+            return _quantiles(values, draws.weight, tails)
+
+        found: dict[str, tuple[Any, Any]] = {
+            name: limits(draws.parameters[:, i]) for i, name in enumerate(self.names)
         }
-        with np.errstate(all="ignore"):
-            limits |= {
-                name: _quantiles(of(draws.parameters.T), draws.weight, tails)
-                for name, of in self.derived.items()
-            }
+        with np.errstate(all="ignore"):  # there may be no curve in the far tails
+            for name, function in self.derived.items():
+                found[name] = limits(function(draws.parameters.T))
+            curves = self._curves(draws, x)
         if draws.sd is not None:
-            limits[f"sd_{self.output}"] = _quantiles(draws.sd, draws.weight, tails)
-        at = (
-            np.stack([np.asarray(v, float).ravel() for v in x.values()], axis=1)
-            if isinstance(x, Mapping)
-            else np.asarray(x, float)
-        )
-        with np.errstate(all="ignore"):
-            curves = (
-                self.curve(at, [column[:, None] for column in draws.parameters.T]).T
-                if len(at)
-                else ()
-            )
-        each = [_quantiles(one, draws.weight, tails) for one in curves]
-        return {
-            **limits,
-            self.output: (np.array([v[0] for v in each]), np.array([v[1] for v in each])),
-        }
+            found[f"sd_{self.output}"] = limits(draws.sd)
+        each = [limits(values) for values in curves]
+        lower = np.array([pair[0] for pair in each])
+        upper = np.array([pair[1] for pair in each])
+        return {**found, self.output: (lower, upper)}
 
     def estimate(self, data: Mapping[str, np.ndarray]) -> tuple[dict[str, float], float]:
-        """The least-squares estimates of the named parameters, and the root mean
+        """Return the least-squares estimates of the named parameters, and the root mean
         squared error.
         """
         fit = self._least_squares(np.asarray(data[self.output], float) / self.h)
-        return dict(zip(self.names, map(float, self._unscaled(fit.x)), strict=False)), float(
-            np.sqrt(2 * fit.cost / len(fit.fun))
-        )
+        estimates = dict(zip(self.names, map(float, self._unscaled(fit.x)), strict=False))
+        return estimates, float(np.sqrt(2 * fit.cost / len(fit.fun)))
+
+    def _curves(self, draws: Weighted, x: Any) -> Any:
+        """Return the curve of every draw, one row per point."""
+        if isinstance(x, Mapping):
+            x = np.stack([np.asarray(v, float).ravel() for v in x.values()], axis=1)
+        points = np.asarray(x, float)
+        columns = [column[:, None] for column in draws.parameters.T]
+        return self.curve(points, columns).T if len(points) else ()
 
     def _least_squares(self, y: np.ndarray) -> Any:
         from scipy.optimize import least_squares
 
-        def off(b: np.ndarray) -> np.ndarray:
+        def residual(b: np.ndarray) -> np.ndarray:
             return self.curve(self.x, self._unscaled(b)) / self.h - y
 
-        return least_squares(off, np.sign(self.start), xtol=1e-14, ftol=1e-14, gtol=1e-14)
+        return least_squares(residual, np.sign(self.start), xtol=1e-14, ftol=1e-14, gtol=1e-14)
 
     def _draws(self, values: bytes) -> Weighted:
         y = np.frombuffer(values) / self.h
         fit = self._least_squares(y)
         n, p = fit.jac.shape
-        free = max(3, n - p - 1) if self.sd is None else 8
-        size = 2 * fit.cost / (n - p) if self.sd is None else self.sd**2
+        free = max(3, n - p - 1) if self.sd is None else _FREEDOM
+        variance = 2 * fit.cost / (n - p) if self.sd is None else self.sd**2
         random = np.random.default_rng(0)
-        root = 1.3 * np.linalg.cholesky(np.linalg.inv(fit.jac.T @ fit.jac) * size)
-        t = (
-            random.standard_normal((self.samples, p))
-            / np.sqrt(random.chisquare(free, self.samples) / free)[:, None]
-        )
+        root = _WIDENING * np.linalg.cholesky(np.linalg.inv(fit.jac.T @ fit.jac) * variance)
+        normal = random.standard_normal((self.samples, p))
+        t = normal / np.sqrt(random.chisquare(free, self.samples) / free)[:, None]
         b = fit.x + t @ root.T
+        log_density, rss = self._log_density(b, y)
+        proposal = -(free + p) / 2 * np.log1p(np.sum(t**2, axis=1) / free)
+        log_weight = log_density - proposal
+        finite = np.isfinite(log_weight)
+        weight = np.exp(np.where(finite, log_weight - np.nanmax(log_weight), -np.inf))
+        # given the parameters the density of the size is s^-(n+1) exp(-RSS / 2 s^2)
+        sd = np.sqrt(rss / random.chisquare(n, self.samples)) if self.sd is None else None
+        return Weighted(self._unscaled(b), weight / weight.sum(), sd)
+
+    def _log_density(self, b: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the logarithm of the fiducial density, and the residual sum of squares,
+        of each row of parameters.
+        """
 
         def means(b: np.ndarray) -> np.ndarray:
             return self.curve(self.x, [column[:, None] for column in self._unscaled(b).T]) / self.h
 
-        with np.errstate(all="ignore"):  # far out there may be no curve, and no weight
+        n, p = len(y), b.shape[1]
+        steps = _STEP * np.eye(p)
+        with np.errstate(all="ignore"):  # there may be no curve in the far tails
             residual = y - means(b)
-            slopes = [(means(b + step) - means(b - step)) / 2e-5 for step in 1e-5 * np.eye(p)]
+            slopes = [(means(b + step) - means(b - step)) / (2 * _STEP) for step in steps]
             table = np.stack(slopes if self.sd is not None else [*slopes, residual], axis=-1)
             rss = np.sum(residual**2, axis=1)
             likelihood = -n / 2 * np.log(rss) if self.sd is None else -0.5 * rss / self.sd**2
             gram = np.linalg.slogdet(np.einsum("nij,nik->njk", table, table))[1]
-        weight = likelihood + 0.5 * gram + (free + p) / 2 * np.log1p(np.sum(t**2, axis=1) / free)
-        weight = np.exp(np.where(np.isfinite(weight), weight - np.nanmax(weight), -np.inf))
-        # given the parameters the density of the size is s^-(n+1) exp(-RSS / 2 s^2)
-        drawn = np.sqrt(rss / random.chisquare(n, self.samples)) if self.sd is None else None
-        return Weighted(self._unscaled(b), weight / weight.sum(), drawn)
+        return likelihood + 0.5 * gram, rss
 
     def _unscaled(self, b: np.ndarray) -> np.ndarray:
-        """Parameters in their own units from numbers that are 1 or -1 at the start."""
+        """Return parameters in their own units from numbers that are 1 or -1 at the
+        start.
+        """
         return np.abs(self.start) * np.where(
             self.positive, np.exp(np.where(self.positive, b - 1, 0.0)), b
         )
@@ -168,6 +192,7 @@ class ExactCurve:
 def _quantiles(
     values: np.ndarray, weight: np.ndarray, at: tuple[float, float]
 ) -> tuple[float, float]:
+    """Return two quantiles of a weighted sample."""
     order = np.argsort(values)
     lower, upper = values[order][np.searchsorted(np.cumsum(weight[order]), at)]
     return float(lower), float(upper)

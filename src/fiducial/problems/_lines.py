@@ -1,5 +1,5 @@
-"""A diffusing and growing density in one dimension, solved by the method of lines:
-no network, to judge networks by.
+"""Diffusion and growth of a density in one dimension by the method of lines, as a
+reference for networks.
 """
 
 from collections.abc import Callable
@@ -13,16 +13,19 @@ import numpy as np
 from ..device import jit
 
 _STABLE = 2.5
-"""A step of Runge and Kutta's method of order four may be so long, times the fastest
-rate of decay (the limit is 2.78).
+"""Largest product of a time step and the fastest rate of decay; the classical
+Runge-Kutta method is stable up to 2.78.
 """
-_LEAST_STEPS, _MOST_STEPS = 20, 400
-"""Between two times. A diffusivity that needs more is far beyond any that data on
-these nodes could tell, and has no solution here.
+_LEAST_STEPS = 20
+"""Smallest number of steps between two times."""
+_MOST_STEPS = 400
+"""Largest number of steps between two times. A diffusivity that needs more is far
+above any that data on these nodes can determine, and is treated as one without a
+solution.
 """
 _BLOCK = 100
-"""Solutions with diffusivities of similar size are computed together, with as many
-steps as the largest needs.
+"""Number of solutions computed together; those with diffusivities of similar size share
+the number of steps that the largest needs.
 """
 
 
@@ -37,7 +40,7 @@ class Lines:
         growth: ``(u, parameters) -> g``.
         start: ``(nodes, parameters) -> u`` at t = 0.
         nodes: evenly spaced positions, both ends included.
-        largest: densities are not expected beyond this; it limits the steps.
+        largest: upper bound of the densities, from which the time step follows.
 
     Example:
         >>> def diffusivity(u, p):
@@ -46,9 +49,9 @@ class Lines:
         ...     return p[1] * u
         >>> def start(x, p):
         ...     return jnp.ones_like(x)
-        >>> spread = Lines(diffusivity, growth, start, np.linspace(0, 1, 5), 1.0)
+        >>> solve = Lines(diffusivity, growth, start, np.linspace(0, 1, 5), 1.0)
         >>> points = np.array([[0.5, 0.0], [0.2, 1.0]])
-        >>> [round(float(v), 4) for v in spread(points, np.array([[0.1, 1.0]]))[0]]
+        >>> [round(float(v), 4) for v in solve(points, np.array([[0.1, 1.0]]))[0]]
         [1.0, 2.7183]
     """
 
@@ -60,19 +63,17 @@ class Lines:
         nodes: np.ndarray,
         largest: float,
     ):
-        self.diffusivity, self.growth, self.start, self.nodes, self.largest = (
-            diffusivity,
-            growth,
-            start,
-            nodes,
-            largest,
-        )
+        self.diffusivity = diffusivity
+        self.growth = growth
+        self.start = start
+        self.nodes = nodes
+        self.largest = largest
         self.width = nodes[1] - nodes[0]
         self._solve = jit(jax.vmap(self._one, (0, None, None)))
 
     def __call__(self, points: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """Densities at points (x, t), one row for each row of parameters; not finite
-        where there is no solution.
+        """Return densities at points (x, t), one row for each row of parameters; not
+        finite where there is no solution.
         """
         from scipy.interpolate import CubicSpline
 
@@ -83,9 +84,8 @@ class Lines:
             order = np.argsort(steps)
             for first in range(0, len(order), _BLOCK):
                 block = order[first : first + _BLOCK]
-                full = np.resize(
-                    block, _BLOCK if len(parameters) > 1 else 1
-                )  # one shape, one program
+                # one shape, so that one program serves every block
+                full = np.resize(block, _BLOCK if len(parameters) > 1 else 1)
                 u = np.array(self._solve(parameters[full], times, steps[block].max()))[: len(block)]
                 lost = ~np.isfinite(u).all(axis=(1, 2))
                 u[lost] = 0.0
@@ -98,7 +98,7 @@ class Lines:
         return found
 
     def _steps(self, parameters: np.ndarray, span: float) -> np.ndarray:
-        """Between two times, for each row."""
+        """Return the number of steps between two times for each row of parameters."""
         u = jnp.linspace(0, self.largest, 50)
         fastest = jax.vmap(
             lambda p: 4 * jnp.max(self.diffusivity(u, p) * jnp.ones_like(u)) / self.width**2
@@ -107,6 +107,7 @@ class Lines:
         return np.clip(np.nan_to_num(needed), _LEAST_STEPS, _MOST_STEPS).astype(int)
 
     def _slope(self, u: Any, p: Any) -> Any:
+        """Return the time derivative at the nodes, by finite volumes."""
         between = (u[1:] + u[:-1]) / 2
         flux = jnp.pad(self.diffusivity(between, p) * (u[1:] - u[:-1]) / self.width, 1)
         volume = np.full(len(self.nodes), self.width)
@@ -114,7 +115,7 @@ class Lines:
         return (flux[1:] - flux[:-1]) / volume + self.growth(u, p)
 
     def _one(self, p: Any, times: Any, steps: Any) -> Any:
-        """At the nodes, (time, node)."""
+        """Return the densities at the nodes, (time, node)."""
         slope = partial(self._slope, p=p)
 
         def onward(u: Any, span: Any) -> tuple[Any, Any]:

@@ -1,5 +1,5 @@
-"""Exact limits for an option's price whose edge is a curve with unknown
-coefficients, everything else known.
+"""Exact limits for the price of an option whose values at the upper edge are a
+polynomial with unknown coefficients, everything else known.
 """
 
 from collections.abc import Mapping
@@ -15,21 +15,21 @@ hundred-thousandth.
 
 
 class ExactOption:
-    """The price is linear in the coefficients, so regression on their responses is
-    exact.
+    """Limits of the exact fiducial distribution, by linear regression on the responses
+    of the price to the coefficients.
 
     Arguments:
-        price: the true price ``(S, t)``.
-        edge: the true price at the upper edge less what is known of it, a function of
-            the time that is left.
-        sensors: where prices at t = 0 are measured.
-        sd: standard deviation of their errors.
-        terms: number of coefficients: of the square of the time that is left, its cube,
-            and so on.
-        volatility: of the share.
-        rate: of interest.
-        highest: the upper edge.
-        expiry: when the option ends.
+        price: ``(S, t) ->`` the true price.
+        edge: ``(time left) ->`` the true price at the upper edge, less the part that
+            is known.
+        sensors: prices of the share at which the option is measured at t = 0.
+        sd: standard deviation of the measurements.
+        terms: number of coefficients: of the square of the time left, its cube, and so
+            on.
+        volatility: volatility of the share.
+        rate: rate of interest.
+        highest: price of the share at the upper edge.
+        expiry: time at which the option ends.
     """
 
     def __init__(
@@ -45,7 +45,9 @@ class ExactOption:
         highest: float,
         expiry: float,
     ):
-        self.price, self.sensors, self.sd = price, sensors, sd
+        self.price = price
+        self.sensors = sensors
+        self.sd = sd
         left = np.linspace(0, expiry, _STEPS + 1)
         self._axes = np.linspace(0, highest, _STEPS + 1), left
         drives = np.stack([*(left**k for k in range(2, terms + 2)), edge(left)], axis=1)
@@ -69,8 +71,8 @@ class ExactOption:
         return {"V": (lower, upper), "time_value": (found - half_edge, found + half_edge)}
 
     def _at(self, S: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Responses to the coefficients, and to what the true edge has beyond what
-        is known.
+        """Return the responses to the coefficients, and to the part of the true edge that
+        is not known.
         """
         from scipy.interpolate import RegularGridInterpolator
 
@@ -82,21 +84,21 @@ class ExactOption:
 def respond(
     S: np.ndarray, left: np.ndarray, drives: np.ndarray, volatility: float, rate: float
 ) -> np.ndarray:
-    """Prices that are zero at expiry and at S = 0, and ``drives`` at the upper edge,
-    by Crank-Nicolson steps; axes (S, time left, drive).
+    """Return prices that are zero at expiry and at S = 0, and ``drives`` at the upper
+    edge, by Crank-Nicolson steps; axes (S, time left, drive).
     """
     from scipy.linalg import solve_banded
 
     width, step = S[1] - S[0], left[1] - left[0]
     inner = S[1:-1]
     bend, slope = volatility**2 / 2 * inner**2 / width**2, rate * inner / (2 * width)
-    below, middle, above = bend - slope, -2 * bend - rate, bend + slope
+    below = bend - slope
+    middle = -2 * bend - rate
+    above = bend + slope
     bands = np.zeros((3, inner.size))
-    bands[0, 1:], bands[1], bands[2, :-1] = (
-        -step / 2 * above[:-1],
-        1 - step / 2 * middle,
-        -step / 2 * below[1:],
-    )
+    bands[0, 1:] = -step / 2 * above[:-1]
+    bands[1] = 1 - step / 2 * middle
+    bands[2, :-1] = -step / 2 * below[1:]
     prices = np.zeros((S.size, *drives.shape))
     prices[-1] = drives
     for i in range(left.size - 1):

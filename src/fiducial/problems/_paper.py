@@ -1,10 +1,10 @@
-"""The paper's settings, as its tables state them; step sizes of errors are in units
-of the data.
+"""The paper's settings by problem and method, as its tables state them; step sizes of
+errors are in units of the data.
 """
 
 from typing import Any
 
-PAPER_EFI = {
+_EFI: dict[str, Any] = {
     "steps": 200_000,
     "burn_in": 0.1,
     "annealing": 0.1,
@@ -16,26 +16,21 @@ PAPER_EFI = {
     "eta_f": 1.0,
     "encoder": (64, 64, 16),
 }
-"""For most of the Poisson family."""
+"""Algorithm 1 for most of the Poisson family."""
 
-PAPER_EFI_REAL_DATA = {
-    "steps": 200_000,
-    "burn_in": 0.1,
-    "annealing": 0.1,
+_EFI_REAL_DATA: dict[str, Any] = {
+    **_EFI,
     "learning_rate": "poly_1e-6_10_0.55",
     "momentum": 0.9,
     "sgld_learning_rate": "poly_1e-6_10_0.95",
     "lambda": "log_50_500",
-    "eta_theta": 1.0,
-    "eta_f": 1.0,
-    "encoder": (64, 64, 16),
 }
-"""For the real data. The table does not state the annealing period; it is taken as
-in the others.
+"""Algorithm 1 for the real data. The table does not state the annealing period; it is
+taken as in the others.
 """
 
 
-def paper_baselines(
+def _baselines(
     *,
     steps: int,
     dropout_steps: int | None = None,
@@ -46,15 +41,15 @@ def paper_baselines(
     pretrain: int = 0,
     learning_rates: dict[str, str] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Settings of the methods that the paper compares with.
+    """Return settings of the methods that the paper compares with.
 
     Arguments:
         steps: Adam steps of the network without dropout.
-        dropout_steps: of those with it, if others.
+        dropout_steps: Adam steps with dropout, where there are others.
         bayes_steps: moves of Hamiltonian Monte Carlo.
         sigma_f: size of the errors that the equation is given.
         leapfrog: leapfrog steps of a move.
-        annealing: part of the moves in which sizes of errors and steps change.
+        annealing: share of the moves in which sizes of errors and steps change.
         pretrain: Adam steps before the chain.
         learning_rates: step sizes for values of ``sigma_f`` that have one of their own;
             1e-4 for the others.
@@ -71,3 +66,60 @@ def paper_baselines(
         "learning_rate": {"default": 1e-4, **(learning_rates or {})},
     }
     return {"pinn-paper": adam, "dropout": dropout, "concrete-dropout": dropout, "bayes": bayes}
+
+
+SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
+    "poisson": {
+        **_baselines(
+            steps=500_000,
+            bayes_steps=100_000,
+            sigma_f=0.05,
+            learning_rates={"exp_0.05_0.0005": "linear_1e-4_3e-6"},
+        ),
+        "efi": {
+            **_EFI,
+            "sgld_learning_rate": "poly_5e-6_10_0.55",
+            "lambda": "linear_50_500",
+            "encoder": (16, 16, 16),
+        },
+    },
+    "poisson-noisy-f": {
+        **_baselines(steps=100_000, bayes_steps=50_000, sigma_f=0.05, annealing=0.0),
+        "efi": {**_EFI, "learning_rate": "poly_2.5e-6_50_0.55"},
+    },
+    "poisson-nonlinear": {
+        **_baselines(steps=100_000, bayes_steps=100_000, sigma_f="exp_0.2_0.05"),
+        "efi": {**_EFI, "lambda": "exp_50_1000"},
+    },
+    "poisson-inverse": {
+        **_baselines(
+            steps=50_000,
+            dropout_steps=500_000,
+            bayes_steps=50_000,
+            sigma_f=0.05,
+            leapfrog=10,
+            annealing=0.0,
+        ),
+        "efi": {**_EFI, "steps": 350_000, "encoder": (128, 128, 12)},
+    },
+    "black-scholes": {
+        **_baselines(
+            steps=200_000,
+            bayes_steps=100_000,
+            sigma_f=0.05,
+            pretrain=5000,
+            learning_rates={"exp_0.05_0.005": "linear_1e-4_1e-5"},
+        ),
+        "efi": {**_EFI, "steps": 300_000},
+    },
+    "montroll": {
+        "efi": {
+            **_EFI_REAL_DATA,
+            "sgld_learning_rate": "poly_1e-4_10_0.95",
+            "encoder": (32, 32, 16),
+        }
+    },
+    "fkpp": {"efi": _EFI_REAL_DATA},
+    "porous-fkpp": {"efi": _EFI_REAL_DATA},
+}
+"""For each problem of the paper, settings by method."""

@@ -7,12 +7,12 @@ import numpy as np
 
 
 class Profile:
-    """The cosines that pass through values at evenly spaced knots: as many waves as
-    knots, linear in the values.
+    """A sum of cosines through values at evenly spaced knots: as many cosines as knots,
+    linear in the values.
 
-    All odd derivatives vanish at both ends, as they must where nothing flows through
-    them, and there are no kinks. A spline has both, and a network then spends its
-    weights on the first moments after the start.
+    All odd derivatives vanish at both ends, as without flux, and there are no kinks. A
+    spline violates both, and a network then spends its weights on the first moments
+    after the start.
 
     Arguments:
         lower: first knot.

@@ -1,9 +1,9 @@
-"""What the scratch-assay problems share: the data, the unknown start, the equation's
-frame, and a reference without networks.
+"""Scratch assays: their data, the problem of a growing and diffusing density with an
+unknown profile at t = 0, and a reference without networks.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,17 +19,20 @@ from ..posing.problem import Output, Problem
 from ..posing.unknowns import AbstractUnknown, Positive, Real
 from ._curve import ExactCurve
 from ._lines import Lines
-from ._paper import PAPER_EFI_REAL_DATA
+from ._paper import SETTINGS
 from ._profile import Profile
 from ._waves import MLPWithWaves
 
 CAPACITY = 1700.0
-"""Cells per square millimetre, as in the paper."""
+"""Carrying capacity, in cells per square millimetre, as in the paper."""
+DENSITIES = (10_000, 12_000, 14_000, 16_000, 18_000, 20_000)
+"""Numbers of cells put into a well for which there are data."""
 _COLUMN = 0.05 * 1.43
 """Area in which cells were counted, in square millimetres."""
 _LAST = 2.0
-DENSITIES = (10_000, 12_000, 14_000, 16_000, 18_000, 20_000)
-
+"""Time of the last count, in days."""
+_GROWTH = 0.5
+"""Growth rate from which fits start, per day."""
 _VOLUMES = 2
 """Finite volumes of the reference between two positions of the data; twice as many
 move its estimates by a thousandth or less.
@@ -40,9 +43,32 @@ _SAMPLES = 4000
 Diffusivity = Callable[[Any, Any], Any]
 
 
+class Assay(NamedTuple):
+    """Densities measured at positions and times.
+
+    Attributes:
+        x: positions in mm.
+        t: times in days.
+        densities: by output of the problem, cells per square millimetre; a column per
+            well where wells are replicates.
+        starts: by output, the name of the unknown values of its profile at t = 0.
+    """
+
+    x: np.ndarray
+    t: np.ndarray
+    densities: dict[str, np.ndarray]
+    starts: dict[str, str]
+
+    def guess(self, output: str, knots: np.ndarray) -> Any:
+        """Return the densities counted at t = 0, interpolated at knots."""
+        first = self.t == 0
+        y = self.densities[output][first]
+        return np.interp(knots, self.x[first], y if y.ndim == 1 else y.mean(axis=1))
+
+
 def measured(cells: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions in mm, times in days, and densities in the three wells, one column
-    each; the first position is left out, as in the paper.
+    """Return positions in mm, times in days, and densities in the three wells, one
+    column each; the first position is left out, as in the paper.
     """
     table = scratch_assay()
     kept = (table["initial_cells"] == cells) & (table["position_um"] > table["position_um"].min())
@@ -61,10 +87,9 @@ def scratch_problem(
     knots: int,
     n_x: int,
     n_t: int,
-    **more: Any,
 ) -> Problem:
-    """u_t = (d(u) u_x)_x + r u (1 - u / K), nothing flowing out at the ends, with the
-    profile at t = 0 given by unknown values.
+    """Return the problem u_t = (d(u) u_x)_x + r u (1 - u / K) with no flux at both
+    ends, and unknown values of the profile at t = 0.
 
     Arguments:
         name: name of the problem.
@@ -74,111 +99,63 @@ def scratch_problem(
         noise: ``"independent"`` or ``"correlated"``.
         wells: ``"mean"``, ``"replicates"`` or ``"experiments"``.
         knots: number of values of the profile at t = 0.
-        n_x: points in space where the equation must hold.
-        n_t: times at which it must.
-        more: options of the problem that are in its diffusivity.
+        n_x: number of positions where the equation must hold.
+        n_t: number of times at which the equation must hold.
     """
-    if cells not in DENSITIES:
-        raise ValueError(
-            f"{name}(cells={cells!r}): there are assays with {', '.join(map(str, DENSITIES))} cells"
-        )
-    if noise not in ("independent", "correlated") or wells not in (
-        "mean",
-        "replicates",
-        "experiments",
-    ):
-        raise ValueError(
-            f"{name}(noise={noise!r}, wells={wells!r}): give 'independent' or 'correlated', and"
-            " 'mean', 'replicates' or 'experiments'"
-        )
-    if knots < 2:
-        raise ValueError(
-            f"{name}(knots={knots!r}): the profile at t = 0 needs 2 values or more; 8 is the"
-            " default"
-        )
-    x, t, density = measured(cells)
-    box = Box(x=(float(x.min()), float(x.max())), t=(0, _LAST))
-    profile = Profile(box.lower[0], box.upper[0], knots)
-    # outputs with the values observed of them, and what their starts are called
-    if wells == "experiments":
-        seen, starts = (
-            {f"u{i}": density[:, i - 1] for i in (1, 2, 3)},
-            {f"u{i}": f"start{i}" for i in (1, 2, 3)},
-        )
-    else:
-        seen, starts = {"u": density.mean(axis=1) if wells == "mean" else density}, {"u": "start"}
-    first = t == 0
-    guesses = {
-        u: np.interp(profile.knots, x[first], y[first] if y.ndim == 1 else y[first].mean(axis=1))
-        for u, y in seen.items()
-    }
-
-    def equation(f: Any, at: Any, p: Any) -> tuple[Any, ...]:
-        return tuple(_residual(f[u], at, p, diffusivity) for u in seen)
-
-    def start_exactly(u: Any, at: Any, p: Any) -> Any:
-        made = {
-            n: profile(at.x, p[starts[n]]) + at.t / _LAST * (u if len(seen) == 1 else u[n])
-            for n in seen
-        }
-        return made if len(seen) > 1 else made["u"]
-
-    def closed(u: str) -> Callable[[Any, Any, Any], Any]:
-        return lambda f, at, p: derivative(f[u], at, "x")
-
-    model: AbstractNoise = Gaussian() if noise == "independent" else Correlated(over=("x", "t"))
-    side = np.linspace(0, _LAST, n_t)
-    sides = {
-        "left_end": {"x": np.repeat(box.lower[0], n_t), "t": side},
-        "right_end": {"x": np.repeat(box.upper[0], n_t), "t": side},
-    }
-    compared = noise == "independent" and wells != "experiments"
+    _check_options(name, cells, noise, wells, knots)
+    assay = _assay(cells, wells)
+    domain = Box(x=(float(assay.x.min()), float(assay.x.max())), t=(0, _LAST))
+    profile = Profile(domain.lower[0], domain.upper[0], knots)
+    guesses = {u: assay.guess(u, profile.knots) for u in assay.densities}
+    single = len(assay.densities) == 1
+    has_reference = noise == "independent" and single
     return Problem(
         name=name,
-        equation=equation,
-        domain=box,
+        equation=lambda f, at, p: tuple(_residual(f[u], at, p, diffusivity) for u in guesses),
+        domain=domain,
         unknowns={
             **transport,
-            "r": Positive(0.5),
-            **{starts[u]: Real(guess, scale=100.0) for u, guess in guesses.items()},
+            "r": Positive(_GROWTH),
+            **{assay.starts[u]: Real(guess, scale=100.0) for u, guess in guesses.items()},
         },
-        outputs={u: Output(scale=CAPACITY / 4) for u in seen},
-        network=MLPWithWaves((20, 20) if len(seen) == 1 else (30, 30), waves=3),
+        outputs={u: Output(scale=CAPACITY / 4) for u in guesses},
+        network=MLPWithWaves((20, 20) if single else (30, 30), waves=3),
         collocation=grid(x=n_x, t=n_t),
-        constraint=start_exactly,
-        observations=[
-            *(Observed(u, x={"x": x, "t": t}, y=y, noise=model) for u, y in seen.items()),
-            *(
-                Observed(closed(u), x=at, name=end if len(seen) == 1 else f"{end}_{u}")
-                for u in seen
-                for end, at in sides.items()
-            ),
-        ],
-        units={
-            "x": "mm",
-            "t": "days",
-            "D": "mm^2/day",
-            "r": "1/day",
-            **dict.fromkeys([*seen, *starts.values()], "cells/mm^2"),
-        },
-        exact=(
-            _reference(
-                diffusivity, transport, profile, np.stack([x, t], axis=1), guesses["u"], seen["u"]
-            )
-            if compared
-            else None
-        ),
-        paper={"efi": PAPER_EFI_REAL_DATA},
-        options={
-            "cells": cells,
-            "noise": noise,
-            "wells": wells,
-            "knots": knots,
-            "n_x": n_x,
-            "n_t": n_t,
-            **more,
-        },
+        constraint=_from_profile(profile, assay.starts),
+        observations=[*_counted(assay, noise), *_closed_ends(domain, list(guesses), n_t)],
+        units=_units(assay),
+        exact=_reference(diffusivity, transport, profile, assay) if has_reference else None,
+        paper=SETTINGS[name],
     )
+
+
+def _check_options(name: str, cells: int, noise: str, wells: str, knots: int) -> None:
+    if cells not in DENSITIES:
+        raise ValueError(
+            f"{name}(cells={cells!r}): there are data for {', '.join(map(str, DENSITIES))} cells"
+        )
+    if noise not in ("independent", "correlated"):
+        raise ValueError(f"{name}(noise={noise!r}): give 'independent' or 'correlated'")
+    if wells not in ("mean", "replicates", "experiments"):
+        raise ValueError(f"{name}(wells={wells!r}): give 'mean', 'replicates' or 'experiments'")
+    if knots < 2:
+        raise ValueError(
+            f"{name}(knots={knots!r}): the profile at t = 0 needs at least 2 values; 8 is the"
+            " default"
+        )
+
+
+def _assay(cells: int, wells: str) -> Assay:
+    x, t, density = measured(cells)
+    if wells == "experiments":
+        return Assay(
+            x,
+            t,
+            densities={f"u{i}": density[:, i - 1] for i in (1, 2, 3)},
+            starts={f"u{i}": f"start{i}" for i in (1, 2, 3)},
+        )
+    seen = density.mean(axis=1) if wells == "mean" else density
+    return Assay(x, t, densities={"u": seen}, starts={"u": "start"})
 
 
 def _residual(u: Any, at: Any, p: Any, diffusivity: Diffusivity) -> Any:
@@ -192,18 +169,65 @@ def _growth(u: Any, r: Any) -> Any:
     return r * u * (1 - u / CAPACITY)
 
 
+def _from_profile(profile: Profile, starts: dict[str, str]) -> Callable[[Any, Any, Any], Any]:
+    """Return a form of the solution that has its profile at t = 0."""
+
+    def constraint(raw: Any, at: Any, p: Any) -> Any:
+        single = len(starts) == 1
+        built = {
+            u: profile(at.x, p[start]) + at.t / _LAST * (raw if single else raw[u])
+            for u, start in starts.items()
+        }
+        return built["u"] if single else built
+
+    return constraint
+
+
+def _counted(assay: Assay, noise: str) -> list[Observed]:
+    """Return the densities as observations."""
+    model: AbstractNoise = Gaussian() if noise == "independent" else Correlated(over=("x", "t"))
+    points = {"x": assay.x, "t": assay.t}
+    return [Observed(u, x=points, y=y, noise=model) for u, y in assay.densities.items()]
+
+
+def _closed_ends(domain: Box, outputs: list[str], n_t: int) -> list[Observed]:
+    """Return zero slopes at both ends, through which no cells move."""
+
+    def slope(u: str) -> Callable[[Any, Any, Any], Any]:
+        return lambda f, at, p: derivative(f[u], at, "x")
+
+    times = np.linspace(0, _LAST, n_t)
+    ends = {"left_end": domain.lower[0], "right_end": domain.upper[0]}
+    return [
+        Observed(
+            slope(u),
+            x={"x": np.repeat(x, n_t), "t": times},
+            name=end if len(outputs) == 1 else f"{end}_{u}",
+        )
+        for u in outputs
+        for end, x in ends.items()
+    ]
+
+
+def _units(assay: Assay) -> dict[str, str]:
+    densities = [*assay.densities, *assay.starts.values()]
+    own = {"x": "mm", "t": "days", "D": "mm^2/day", "r": "1/day"}
+    return own | dict.fromkeys(densities, "cells/mm^2")
+
+
 def _reference(
     diffusivity: Diffusivity,
     transport: dict[str, AbstractUnknown],
     profile: Profile,
-    points: np.ndarray,
-    guess: np.ndarray,
-    y: np.ndarray,
+    assay: Assay,
 ) -> ExactCurve:
-    """Least squares and the fiducial density of the same problem, its equation
-    solved by finite volumes.
+    """Return least squares and the fiducial density of the problem with one output,
+    its equation solved by finite volumes.
     """
-    names, count = (*transport, "r"), len(np.unique(points[:, 0]))
+    names = (*transport, "r")
+    y = assay.densities["u"]
+    points = np.stack([assay.x, assay.t], axis=1)
+    count = len(np.unique(assay.x))
     lines = Lines(
         lambda u, p: diffusivity(u, dict(zip(names, p, strict=False))),
         lambda u, p: _growth(u, p[len(transport)]),
@@ -219,8 +243,8 @@ def _reference(
 
     start = [
         *(float(u.guess) for u in transport.values()),
-        0.5,
-        *np.maximum(guess, 0.05 * CAPACITY),
+        _GROWTH,
+        *np.maximum(assay.guess("u", profile.knots), 0.05 * CAPACITY),
     ]
     positive = [name for name, u in transport.items() if u.kind == "positive"]
     every = np.repeat(points, y.size // len(y), axis=0)

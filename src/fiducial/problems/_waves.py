@@ -1,4 +1,4 @@
-"""A network that is also shown a few waves of one coordinate."""
+"""A network whose inputs include a few cosines of one coordinate."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from ..posing.networks import MLP, Activation, tanh
 from ..representations.taylor import Coefficients, Index, compose
 
 _REACH = 3.0
-"""Inputs arrive scaled to [-3, 3]."""
+"""Largest input: coordinates are scaled to [-3, 3]."""
 
 
 class _WithWaves(eqx.Module):
@@ -27,7 +27,7 @@ class _WithWaves(eqx.Module):
         indices: tuple[Index, ...],
         units: Float[Array, "u *points"] | None = None,
     ) -> Coefficients:
-        """The same for a polynomial, as networks of ``MLP`` have it."""
+        """Return the Taylor coefficients of the outputs from those of the inputs."""
         zero = min(x)
         waves = compose(
             _wave, {index: self._angle(v, float(index == zero)) for index, v in x.items()}, indices

@@ -1,4 +1,4 @@
-"""Logistic growth, whose exact answer is known."""
+"""Logistic growth with unknown rate and capacity."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from ._curve import ExactCurve
 
 
 def _solution(t: Any, p: Any, exp: Any = np.exp) -> Any:
-    """With growth rate, capacity and start."""
+    """Return the solution for a growth rate, a capacity and a start."""
     rate, capacity, start = p
     return capacity / (1 + (capacity / start - 1) * exp(-rate * t))
 
@@ -31,12 +31,17 @@ def logistic(
     start: float = 0.2,
     data_seed: int = 0,
 ) -> Problem:
-    """u' = r u (1 - u / K) on [0, 6], u measured with noise; r, K and the start are
-    unknown.
+    """Logistic growth, u' = r u (1 - u / K), with r, K and u(0) unknown.
+
+    - Domain: t in [0, 6].
+    - Observed: u, with independent normal errors; ``told`` says whether their standard
+      deviation is known.
+    - Truth: u = K / (1 + (K / u(0) - 1) exp(-r t)).
+    - Exact limits: the fiducial density of r, K and u(0), by importance sampling.
 
     Arguments:
         sd: standard deviation of the measurements.
-        told: whether the method is told it.
+        told: whether the standard deviation is known to the method.
         n: number of measurements, evenly spaced.
         r: the true growth rate.
         K: the true capacity.
@@ -47,7 +52,8 @@ def logistic(
         >>> list(logistic().unknowns)
         ['r', 'K']
     """
-    t, true = np.linspace(0, 6, n), (r, K, start)
+    t = np.linspace(0, 6, n)
+    true = (r, K, start)
     y = _solution(t, true) + sd * np.random.default_rng(data_seed).standard_normal(n)
     return Problem(
         name="logistic",
@@ -62,13 +68,4 @@ def logistic(
             noise={} if told else {"u": {"sd": sd}},
         ),
         exact=ExactCurve(_solution, t, true, ("r", "K"), "u", sd=sd if told else None),
-        options={
-            "sd": sd,
-            "told": told,
-            "n": n,
-            "r": r,
-            "K": K,
-            "start": start,
-            "data_seed": data_seed,
-        },
     )

@@ -1,4 +1,4 @@
-"""Predators and prey, of which only the prey are counted."""
+"""The Lotka-Volterra equations, with predators that are not observed."""
 
 from typing import Any
 
@@ -15,10 +15,16 @@ from ..posing.truth import Truth
 from ..posing.unknowns import Positive
 
 _RATES = {"growth": 1.0, "harvest": 0.8, "death": 0.7}
+"""True values of the unknown rates."""
 _HUNT = 0.8
+"""Rate at which predators catch prey; known, because it sets the unit of the predators,
+which data on prey alone do not contain.
+"""
 _START = (1.0, 0.6)
+"""True values of prey and predators at t = 0."""
 _END = 10.0
 _GRID = 4001
+"""Number of times at which the true solution is tabulated."""
 
 
 def _equation(f: Any, t: Any, p: Any) -> tuple[Any, Any]:
@@ -32,16 +38,20 @@ def _equation(f: Any, t: Any, p: Any) -> tuple[Any, Any]:
 def lotka_volterra(
     *, sd: float = 0.05, n: int = 40, observe: str = "prey", n_f: int = 100, data_seed: int = 0
 ) -> Problem:
-    """Two species on [0, 10]; prey are measured with noise, predators are not seen.
-    Three rates and both starts are unknown.
+    """The Lotka-Volterra equations with three unknown rates and hidden predators.
 
-    The rate at which predators catch prey is given: the unit of an unseen species is
-    not in the data.
+    - Equations: prey' = growth prey - 0.8 prey predator and
+      predator' = harvest prey predator - death predator.
+    - Domain: t in [0, 10].
+    - Observed: prey, and on request predators, with independent normal errors of known
+      standard deviation.
+    - Truth: a numerical solution with relative tolerance 1e-10.
+    - Exact limits: none.
 
     Arguments:
         sd: standard deviation of the measurements.
         n: number of measurements, evenly spaced.
-        observe: ``"prey"`` or ``"both"``.
+        observe: ``"prey"``, or ``"both"`` for prey and predators.
         n_f: number of points where the equations must hold.
         data_seed: seed of the simulated measurements.
 
@@ -51,11 +61,13 @@ def lotka_volterra(
     """
     if observe not in ("prey", "both"):
         raise ValueError(f"lotka-volterra(observe={observe!r}): give 'prey' or 'both'")
-    t, random = np.linspace(0, _END, n), np.random.default_rng(data_seed)
+    t = np.linspace(0, _END, n)
+    random = np.random.default_rng(data_seed)
     times, solved, slopes = _solution()
-    seen = ["prey", "predator"][: 1 if observe == "prey" else 2]
+    measured = ["prey"] if observe == "prey" else ["prey", "predator"]
     data = {
-        name: np.interp(t, times, solved[name]) + sd * random.standard_normal(n) for name in seen
+        name: np.interp(t, times, solved[name]) + sd * random.standard_normal(n)
+        for name in measured
     }
     return Problem(
         name="lotka-volterra",
@@ -69,12 +81,11 @@ def lotka_volterra(
             outputs={name: _table(times, solved[name], slopes[name]) for name in solved},
             unknowns=dict(_RATES),
         ),
-        options={"sd": sd, "n": n, "observe": observe, "n_f": n_f, "data_seed": data_seed},
     )
 
 
 def _table(times: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> Any:
-    """A smooth function through values with given slopes (cubic Hermite)."""
+    """Return the cubic Hermite interpolant of values and slopes."""
     step = times[1] - times[0]
 
     def curve(t: Any) -> Any:
@@ -89,7 +100,7 @@ def _table(times: np.ndarray, values: np.ndarray, slopes: np.ndarray) -> Any:
 
 
 def _solution() -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """The true solution on a fine grid, and its slopes."""
+    """Return times, the true solution at them, and its slopes."""
     from scipy.integrate import solve_ivp
 
     def slope(_: float, state: np.ndarray) -> tuple[float, float]:

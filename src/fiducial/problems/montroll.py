@@ -1,4 +1,4 @@
-"""Growth of a tumour: real data of the paper's section on the Montroll model."""
+"""Growth of tumour spheroids by the Montroll model: real data."""
 
 from typing import Any
 
@@ -14,26 +14,25 @@ from ..posing.operators import derivative
 from ..posing.problem import Output, Problem
 from ..posing.unknowns import AbstractUnknown, Positive
 from ._curve import ExactCurve
-from ._paper import PAPER_EFI_REAL_DATA
+from ._paper import SETTINGS
 
 _FIRST = 3.0
-"""Day from which on the growth is followed."""
+"""First day of the data."""
 _MIDDLE = 20.0
-"""A day on which growth is fast."""
+"""A day of fast growth, whose volume the data determine well."""
 
 
-def _volume(t: Any, pace: Any, most: Any, seen: Any, exponent: Any, day: float) -> Any:
-    """The solution with ``pace = k theta``, through a volume whose logarithm was
-    seen on a day.
+def _volume(t: Any, pace: Any, C: Any, log_volume: Any, exponent: Any, day: float) -> Any:
+    """Return the solution with ``pace = k theta`` whose volume has the given logarithm on
+    a day.
     """
-    return most * (1 + ((np.exp(seen) / most) ** -exponent - 1) * np.exp(-pace * (t - day))) ** (
-        -1 / exponent
-    )
+    start = (np.exp(log_volume) / C) ** -exponent
+    return C * (1 + (start - 1) * np.exp(-pace * (t - day))) ** (-1 / exponent)
 
 
 def _exact(table: Table, theta: float | None, noise: str) -> ExactCurve:
-    """The solution is a known curve in k, C, the logarithm of a volume, and the
-    exponent where that is unknown.
+    """Return the exact limits: the solution is a known curve in k, C, the logarithm of
+    a volume, and the exponent where that is unknown.
     """
     times = table["time_days"]
     h = np.sqrt(times) if noise == "sqrt" else 1.0
@@ -47,8 +46,8 @@ def _exact(table: Table, theta: float | None, noise: str) -> ExactCurve:
             h=h,
         )
 
-    # k theta and a volume in the middle are well known, so that samples from around the
-    # fit cover the whole density
+    # the data determine k theta and a volume in the middle well, so that importance
+    # samples around the fit cover the whole density
     def curve(t: Any, p: Any) -> Any:
         return np.where(np.asarray(p[3]) > 0, _volume(t, p[0], p[1], p[2], p[3], _MIDDLE), np.nan)
 
@@ -57,14 +56,19 @@ def _exact(table: Table, theta: float | None, noise: str) -> ExactCurve:
 
 
 def montroll(*, theta: float | None = 0.1, noise: str = "sqrt") -> Problem:
-    """p' = k p (1 - (p / C)^theta) for 45 volumes of V79 tumour spheroids over 60 days;
-    k, C and the noise size unknown.
+    """Growth of tumour spheroids, p' = k p (1 - (p / C)^theta): real data.
+
+    - Domain: days 3 to 60.
+    - Unknown: k, C, p(3), the size of the errors, and on request theta.
+    - Observed: 45 volumes of V79 tumour spheroids, with independent normal errors.
+    - Exact limits: the fiducial density of the algebraic solution, by importance
+      sampling.
 
     Arguments:
-        theta: the exponent; None to leave it unknown, too (as ``exponent``), which the
-            data can hardly tell from k.
-        noise: how errors grow: ``"sqrt"``, as the square root of time, as in the paper,
-            or ``"constant"``.
+        theta: the exponent; None to infer it as ``exponent``, although the data can
+            hardly tell it from k.
+        noise: ``"sqrt"`` for errors that grow as the square root of time, as in the
+            paper, or ``"constant"``.
 
     Example:
         >>> list(montroll(theta=None).unknowns)
@@ -101,12 +105,5 @@ def montroll(*, theta: float | None = 0.1, noise: str = "sqrt") -> Problem:
         ],
         units={"t": "days", "p": "10^9 um^3", "k": "1/day", "C": "10^9 um^3"},
         exact=_exact(table, theta, noise),
-        paper={
-            "efi": {
-                **PAPER_EFI_REAL_DATA,
-                "sgld_learning_rate": "poly_1e-4_10_0.95",
-                "encoder": (32, 32, 16),
-            }
-        },
-        options={"theta": theta, "noise": noise},
+        paper=SETTINGS["montroll"],
     )

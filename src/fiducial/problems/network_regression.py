@@ -12,8 +12,12 @@ from ..posing.truth import Truth
 
 
 def network_regression(*, sd: float = 0.1, n: int = 40, data_seed: int = 0) -> Problem:
-    """A smooth curve on [-1, 1], measured with noise at n points, and a network to
-    follow it: no equation at all.
+    """A network through noisy data on a smooth curve, without any equation.
+
+    - Domain: x in [-1, 1].
+    - Observed: u, with independent normal errors of known standard deviation.
+    - Truth: u = sin(3x) + x / 2.
+    - Exact limits: none.
 
     Arguments:
         sd: standard deviation of the measurements.
@@ -33,5 +37,4 @@ def network_regression(*, sd: float = 0.1, n: int = 40, data_seed: int = 0) -> P
         observations=[Observed("u", x=x, y=y, noise=Gaussian(sd=sd))],
         network=MLP((20, 20)),
         truth=Truth(outputs={"u": lambda x: jnp.sin(3 * x) + 0.5 * x}),
-        options={"sd": sd, "n": n, "data_seed": data_seed},
     )

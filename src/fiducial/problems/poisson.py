@@ -1,17 +1,25 @@
-"""The one-dimensional Poisson equation of the paper's section 4.1."""
+"""The one-dimensional Poisson equation, measured at both ends."""
 
 import numpy as np
 
 from ..posing.problem import Problem
 from ..posing.truth import Truth
-from ._paper import PAPER_EFI, paper_baselines
+from ._paper import SETTINGS
 from ._poisson import DOMAIN, END, ExactAnswer, known_f, linear, measured_u, solution
 
 
 def poisson(
     *, sd: float = 0.05, replicates: int = 10, n_f: int = 200, data_seed: int = 0
 ) -> Problem:
-    """0.01 u'' = f on [-0.7, 0.7], f known exactly, u measured with noise at both ends.
+    """The Poisson equation, 0.01 u'' = f, with u measured at both ends.
+
+    - Domain: x in [-0.7, 0.7].
+    - Known exactly: f at evenly spaced points.
+    - Observed: u at both ends, with independent normal errors of known standard
+      deviation.
+    - Truth: u = sin(6x)^3.
+    - Exact limits: u is linear in its values at both ends, so they are those of a
+      regression.
 
     Arguments:
         sd: standard deviation of the measurements of u.
@@ -20,33 +28,17 @@ def poisson(
         data_seed: seed of the simulated measurements.
 
     Example:
-        >>> poisson(sd=0.1).options["sd"]
-        0.1
+        >>> poisson(sd=0.1).groups[0].y.size
+        20
     """
     ends = np.array([-END, END])
+    random = np.random.default_rng(data_seed)
     return Problem(
         name="poisson",
         equation=linear,
         domain=DOMAIN,
-        observations=[
-            measured_u(ends, sd, replicates, np.random.default_rng(data_seed)),
-            known_f(n_f),
-        ],
+        observations=[measured_u(ends, sd, replicates, random), known_f(n_f)],
         truth=Truth(outputs={"u": solution}),
         exact=ExactAnswer(ends, sd),
-        paper={
-            **paper_baselines(
-                steps=500_000,
-                bayes_steps=100_000,
-                sigma_f=0.05,
-                learning_rates={"exp_0.05_0.0005": "linear_1e-4_3e-6"},
-            ),
-            "efi": {
-                **PAPER_EFI,
-                "sgld_learning_rate": "poly_5e-6_10_0.55",
-                "lambda": "linear_50_500",
-                "encoder": (16, 16, 16),
-            },
-        },
-        options={"sd": sd, "replicates": replicates, "n_f": n_f, "data_seed": data_seed},
+        paper=SETTINGS["poisson"],
     )

@@ -1,4 +1,4 @@
-"""The nonlinear Poisson equation with its coefficient unknown."""
+"""The nonlinear Poisson equation with unknown coefficient."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ..posing.networks import MLP
 from ..posing.problem import Problem
 from ..posing.truth import Truth
 from ..posing.unknowns import Real
-from ._paper import PAPER_EFI, paper_baselines
+from ._paper import SETTINGS
 from ._poisson import DOMAIN, END, ExactAnswer, known_f, measured_u, nonlinear, solution
 
 
@@ -21,16 +21,23 @@ def poisson_inverse(
     width: int = 50,
     data_seed: int = 0,
 ) -> Problem:
-    """0.01 u'' + k tanh(u) = f on [-0.7, 0.7], f known exactly, u measured with noise;
-    k is unknown.
+    """The nonlinear Poisson equation, 0.01 u'' + k tanh(u) = f, with k unknown.
+
+    - Domain: x in [-0.7, 0.7].
+    - Known exactly: f at evenly spaced points.
+    - Observed: u, with independent normal errors of known standard deviation.
+    - Truth: u = sin(6x)^3.
+    - Exact limits: those of a regression on k and the values of u at both ends, in
+      which u is linear to first order around the truth.
 
     Arguments:
         sd: standard deviation of the measurements of u.
-        sensors: number of evenly spaced places where u is measured.
-        replicates: measurements at each of them.
+        sensors: number of evenly spaced positions at which u is measured, both ends
+            included.
+        replicates: measurements at each position.
         n_f: number of points where f is known.
         k: the true coefficient.
-        guess: where the search for k starts.
+        guess: the value of k from which the fit starts.
         width: units in each of the two hidden layers; the paper has 50 and 100.
         data_seed: seed of the simulated measurements.
 
@@ -39,37 +46,15 @@ def poisson_inverse(
         ['k']
     """
     x_u = np.linspace(-END, END, sensors)
+    random = np.random.default_rng(data_seed)
     return Problem(
         name="poisson-inverse",
         equation=nonlinear(lambda p: p["k"]),
         domain=DOMAIN,
         unknowns={"k": Real(guess)},
         network=MLP((width, width)),
-        observations=[
-            measured_u(x_u, sd, replicates, np.random.default_rng(data_seed)),
-            known_f(n_f, k),
-        ],
+        observations=[measured_u(x_u, sd, replicates, random), known_f(n_f, k)],
         truth=Truth(outputs={"u": solution}, unknowns={"k": k}),
         exact=ExactAnswer(x_u, sd, k=k, unknown_k=True),
-        paper={
-            **paper_baselines(
-                steps=50_000,
-                dropout_steps=500_000,
-                bayes_steps=50_000,
-                sigma_f=0.05,
-                leapfrog=10,
-                annealing=0.0,
-            ),
-            "efi": {**PAPER_EFI, "steps": 350_000, "encoder": (128, 128, 12)},
-        },
-        options={
-            "sd": sd,
-            "sensors": sensors,
-            "replicates": replicates,
-            "n_f": n_f,
-            "k": k,
-            "guess": guess,
-            "width": width,
-            "data_seed": data_seed,
-        },
+        paper=SETTINGS["poisson-inverse"],
     )

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..posing.problem import Problem
 from ..posing.truth import Truth
-from ._paper import PAPER_EFI, paper_baselines
+from ._paper import SETTINGS
 from ._poisson import DOMAIN, END, ExactAnswer, measured_f, measured_u, nonlinear, solution
 
 
@@ -18,19 +18,23 @@ def poisson_nonlinear(
     k: float = 0.7,
     data_seed: int = 0,
 ) -> Problem:
-    """0.01 u'' + k tanh(u) = f on [-0.7, 0.7] with k known, u and f both measured with
-    noise.
+    """The nonlinear Poisson equation, 0.01 u'' + k tanh(u) = f, with noisy u and f.
 
-    The exact answer takes f as linear between its sensors, and the solution as linear
-    in the errors.
+    - Domain: x in [-0.7, 0.7].
+    - Known exactly: k.
+    - Observed: u and f, with independent normal errors of known standard deviations.
+    - Truth: u = sin(6x)^3.
+    - Exact limits: those of a regression on the values of u at both ends and of f at
+      its sensors, with f linear between them, and u linear in the errors.
 
     Arguments:
         sd: standard deviation of the measurements of u.
         sd_f: standard deviation of the measurements of f.
-        inner: u is measured at both ends and at plus and minus this; 0.7 / 3 gives
-            evenly spaced sensors.
-        n_f: number of evenly spaced places where f is measured.
-        replicates: measurements at each place.
+        inner: u is measured at x = -0.7, -inner, inner and 0.7; 0.7 / 3 gives evenly
+            spaced sensors.
+        n_f: number of evenly spaced positions at which f is measured, both ends
+            included.
+        replicates: measurements at each position.
         k: the known coefficient.
         data_seed: seed of the simulated measurements.
 
@@ -39,30 +43,20 @@ def poisson_nonlinear(
         [-0.7, -0.47, 0.47, 0.7]
     """
     if not 0 < inner < END:
-        raise ValueError(f"inner={inner!r}: give a number between 0 and {END}")
+        raise ValueError(
+            f"poisson-nonlinear(inner={inner!r}): give a number between 0 and {END}, such as 0.47"
+        )
     x_u = np.array([-END, -inner, inner, END])
-    rng = np.random.default_rng(data_seed)
+    random = np.random.default_rng(data_seed)
     return Problem(
         name="poisson-nonlinear",
         equation=nonlinear(lambda p: k),
         domain=DOMAIN,
         observations=[
-            measured_u(x_u, sd, replicates, rng),
-            measured_f(n_f, sd_f, replicates, rng, k),
+            measured_u(x_u, sd, replicates, random),
+            measured_f(n_f, sd_f, replicates, random, k),
         ],
         truth=Truth(outputs={"u": solution}),
         exact=ExactAnswer(x_u, sd, k=k, sd_f=sd_f, n_f=n_f),
-        paper={
-            **paper_baselines(steps=100_000, bayes_steps=100_000, sigma_f="exp_0.2_0.05"),
-            "efi": {**PAPER_EFI, "lambda": "exp_50_1000"},
-        },
-        options={
-            "sd": sd,
-            "sd_f": sd_f,
-            "inner": inner,
-            "n_f": n_f,
-            "replicates": replicates,
-            "k": k,
-            "data_seed": data_seed,
-        },
+        paper=SETTINGS["poisson-nonlinear"],
     )

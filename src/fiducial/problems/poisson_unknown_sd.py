@@ -1,4 +1,4 @@
-"""The Poisson equation with measurements whose error size is unknown."""
+"""The Poisson equation with measurements of unknown standard deviation."""
 
 import numpy as np
 
@@ -10,12 +10,18 @@ from ._poisson import DOMAIN, END, ExactAnswer, known_f, linear, measured_u, sol
 def poisson_unknown_sd(
     *, sd: float = 0.1, replicates: int = 30, n_f: int = 200, data_seed: int = 0
 ) -> Problem:
-    """0.01 u'' = f on [-0.7, 0.7], f known exactly, u measured at both ends with noise
-    of unknown size.
+    """The Poisson equation, 0.01 u'' = f, with errors of unknown standard deviation.
+
+    - Domain: x in [-0.7, 0.7].
+    - Known exactly: f at evenly spaced points.
+    - Observed: u at both ends, with independent normal errors of unknown standard
+      deviation.
+    - Truth: u = sin(6x)^3.
+    - Exact limits: u is linear in its values at both ends, so they are those of a
+      regression: Student's t for u, chi-square for the standard deviation.
 
     Arguments:
-        sd: the true standard deviation of the measurements, which the method is not
-            told.
+        sd: the true standard deviation of the measurements.
         replicates: measurements at each end; the paper has 60 in all.
         n_f: number of points where f is known.
         data_seed: seed of the simulated measurements.
@@ -25,15 +31,12 @@ def poisson_unknown_sd(
         60
     """
     ends = np.array([-END, END])
+    random = np.random.default_rng(data_seed)
     return Problem(
         name="poisson-unknown-sd",
         equation=linear,
         domain=DOMAIN,
-        observations=[
-            measured_u(ends, sd, replicates, np.random.default_rng(data_seed), told=False),
-            known_f(n_f),
-        ],
+        observations=[measured_u(ends, sd, replicates, random, told=False), known_f(n_f)],
         truth=Truth(outputs={"u": solution}, noise={"u": {"sd": sd}}),
         exact=ExactAnswer(ends, None),
-        options={"sd": sd, "replicates": replicates, "n_f": n_f, "data_seed": data_seed},
     )

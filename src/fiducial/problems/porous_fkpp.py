@@ -1,6 +1,4 @@
-"""Scratch assays and the porous variant of the FKPP equation: real data of the
-paper.
-"""
+"""Scratch assays and the porous variant of the FKPP equation."""
 
 from typing import Any
 
@@ -21,22 +19,29 @@ def porous_fkpp(
     n_x: int = 50,
     n_t: int = 20,
 ) -> Problem:
-    """u_t = D ((u / 1700)^m u_x)_x + r u (1 - u / 1700) for the density of cells that
-    close a scratch; D, m, r and the profile at t = 0 are unknown.
+    """Cells that close a scratch, with a diffusivity that depends on density: real data.
+
+    - Equation: u_t = D ((u / 1700)^m u_x)_x + r u (1 - u / 1700).
+    - Unknown: D, m, r, and the profile u(x, 0), by its values at ``knots`` positions.
+    - Known exactly: no flux through both ends, and the capacity of 1700 cells/mm^2.
+    - Observed: the density at 37 positions and 5 times over two days, with normal
+      errors of unknown standard deviation.
+    - Exact limits: with independent errors, and wells that are not experiments of their
+      own, from the fiducial density of a solution by finite volumes.
 
     Arguments:
         cells: cells put into each well: 10,000, 12,000, ... or 20,000.
-        noise: ``"independent"`` errors of unknown size, as in the paper, or
-            ``"correlated"`` ones.
-        wells: ``"mean"`` of the three wells, as in the paper, all three as
-            ``"replicates"``, or as three ``"experiments"`` with a start and errors of
-            their own, and the same constants.
+        noise: ``"independent"`` errors, as in the paper, or ``"correlated"`` ones.
+        wells: ``"mean"`` of the three wells, as in the paper; all three as
+            ``"replicates"``; or ``"experiments"``, with a profile and errors of their
+            own and common constants.
         knots: number of values that give the profile at t = 0, with a smooth curve
             through them.
-        floor: what u / 1700 is smoothly kept above within the power; a power of a
-            negative number is none.
-        n_x: points in space where the equation must hold.
-        n_t: times at which it must (the paper has a grid of 50 x 10).
+        floor: smooth lower bound of u / 1700 within the power, which a negative density
+            would make undefined.
+        n_x: number of positions where the equation must hold.
+        n_t: number of times at which the equation must hold (the paper has a grid of
+            50 x 10).
 
     Example:
         >>> list(porous_fkpp().unknowns)
@@ -47,15 +52,10 @@ def porous_fkpp(
             f"porous-fkpp(floor={floor!r}): give a small positive number, such as 0.05"
         )
 
-    def diffusivity(u: Any, p: Any) -> Any:
-        share = u / CAPACITY
-        filled = (share + jnp.sqrt(share**2 + 4 * floor**2)) / 2  # floor where u is zero
-        return p["D"] * filled ** p["m"]
-
     transport: dict[str, AbstractUnknown] = {"D": Positive(0.05), "m": Real(0.5)}
     return scratch_problem(
         "porous-fkpp",
-        diffusivity,
+        _diffusivity(floor),
         transport,
         cells=cells,
         noise=noise,
@@ -63,5 +63,13 @@ def porous_fkpp(
         knots=knots,
         n_x=n_x,
         n_t=n_t,
-        floor=floor,
     )
+
+
+def _diffusivity(floor: float) -> Any:
+    def diffusivity(u: Any, p: Any) -> Any:
+        share = u / CAPACITY
+        bounded = (share + jnp.sqrt(share**2 + 4 * floor**2)) / 2  # floor where u is zero
+        return p["D"] * bounded ** p["m"]
+
+    return diffusivity
