@@ -55,6 +55,7 @@ class PaperBayes(AbstractMethod):
         ``fiducial.paper.bayes("poisson", sigma_f="exp_0.05_0.005", chains=1)``
     """
 
+    chains: int
     steps: int
     burn_in: float
     annealing: float
@@ -65,7 +66,6 @@ class PaperBayes(AbstractMethod):
     start: str = "prior"
     priors: Priors | None = None
     lm_steps: int = 1200
-    chains: int = 4
     name: ClassVar[str] = "paper-bayes"
     summary: ClassVar[str] = (
         "the paper's Bayesian network: Hamiltonian Monte Carlo with scheduled step sizes"

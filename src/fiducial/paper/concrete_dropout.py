@@ -36,11 +36,11 @@ class PaperConcreteDropout(AbstractMethod):
         ``fiducial.paper.concrete_dropout("poisson")``
     """
 
+    chains: int
     steps: int
     burn_in: float
     learning_rate: float | str
     length_scale: float = 0.01
-    chains: int = 1
     name: ClassVar[str] = "paper-concrete-dropout"
     summary: ClassVar[str] = "the paper's dropout with learnt rates, with draws along the training"
 

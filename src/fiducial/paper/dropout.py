@@ -33,11 +33,11 @@ class PaperDropout(AbstractMethod):
         ``fiducial.paper.dropout("poisson", rate=0.01)``
     """
 
+    chains: int
     steps: int
     burn_in: float
     learning_rate: float | str
     rate: float = 0.05
-    chains: int = 1
     name: ClassVar[str] = "paper-dropout"
     summary: ClassVar[str] = "the paper's dropout, with draws along the training"
 

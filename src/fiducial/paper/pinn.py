@@ -36,10 +36,10 @@ class PaperPINN(AbstractMethod):
         ``fiducial.paper.pinn("poisson")``
     """
 
+    chains: int
     steps: int
     burn_in: float
     learning_rate: float | str
-    chains: int = 1
     precision: str = "float32"
     name: ClassVar[str] = "paper-pinn"
     summary: ClassVar[str] = (
