@@ -22,7 +22,7 @@ from jaxtyping import Array, Float
 from ..model.model import Data, Model
 from ..posing.collocation import sobol
 from ..posing.coordinates import Points
-from .least_squares import damped_solver
+from .linear_systems import damped_solver
 
 RELEASE = 1e-10
 """A small damping of the exact rows, relative to the trace of their kernel."""

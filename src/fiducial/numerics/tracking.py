@@ -18,9 +18,9 @@ from jaxtyping import Array, Float
 from ..device import apply_if
 from ..model.model import Data, Model
 from .energy import Energy, Evaluation
-from .least_squares import damped_solver, eliminate
+from .linear_systems import damped_solver, eliminate
 from .linearisation import CORRECTION, RELEASE, Linearisation, jacobians, most_directions
-from .nearby_solutions import only, view_at
+from .tangents import informed_block, tangent_view
 
 _LONGEST = 0.1
 """The logarithm of an unknown noise size moves no further than this in one step."""
@@ -135,7 +135,10 @@ def _factored(
     real = jnp.sum(directions**2, axis=0) > 0
     rise = jnp.where(real[:, None], rise, 0.0)
     along = (
-        along @ eliminate(only(rise[:, : len(real)], real), jnp.diag(real.astype(jnp.float64)))[0]
+        along
+        @ eliminate(informed_block(rise[:, : len(real)], real), jnp.diag(real.astype(jnp.float64)))[
+            0
+        ]
     )
     back = back - along @ rise[:, len(real) :]
     return at._replace(
@@ -150,7 +153,7 @@ def turn(
     """The same with the tangent at ``theta``."""
     if model.has_free_function:
         return at
-    seen = view_at(model, pilot, theta, at.along, at.restore)
+    seen = tangent_view(model, pilot, theta, at.along, at.restore)
     return at._replace(
         moves=seen.moves.astype(at.along.dtype), tangent=seen.tangent.astype(at.along.dtype)
     )
@@ -201,7 +204,7 @@ def follow(
     coming = energy.collapse(energy.gap(seen.means, theta, z, data) - seen.gap)
     if not model.has_free_function:
         real = jnp.sum(at.along**2, axis=0) > 0
-        gram = only(at.tangent.T @ at.tangent, real)
+        gram = informed_block(at.tangent.T @ at.tangent, real)
         right = jnp.stack([-at.moves.T @ gradient / energy.typical, at.tangent.T @ coming], axis=1)
         found, _ = eliminate(gram, jnp.where(real[:, None], right, 0.0))
         move = at.moves @ (found[:, 0] + found[:, 1])

@@ -11,15 +11,16 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..device import Effort, apply_if, map_elements
 from ..model.model import Data, Model
+from ..numerics.chord_steps import chord_steps, tangent_steps
+from ..numerics.far_solutions import far_solution, refit
 from ..numerics.linearisation import Linearisation, collapse, linearise, normal_errors, probe
 from ..numerics.nearby_solutions import (
     LARGEST_MISS,
     MOST_POINTS,
     NearbySolutions,
-    View,
-    only,
     rows_of,
 )
+from ..numerics.tangents import TangentView, informed_block
 from .base import AbstractPhase, Drawn, Info
 
 BLOCK = 50
@@ -191,7 +192,7 @@ class DirectDraws(AbstractPhase):
             )(proposals, tangents)
 
         def regress(proposal: Proposal) -> Solved:
-            theta, left = manifold.regress(fit.basis @ proposal.goal, steps=self.newton_steps)
+            theta, left = refit(manifold, fit.basis @ proposal.goal, steps=self.newton_steps)
             return Solved(
                 theta,
                 left * LARGEST_MISS / _LARGEST_MISS_OF_ONE,
@@ -203,15 +204,15 @@ class DirectDraws(AbstractPhase):
         if self._free(manifold):
             return map_elements(regress, proposals)
         # these steps are products with the same matrices for all draws
-        near = jax.vmap(lambda theta, goal: manifold.reach(theta, goal, steps=self.chord_steps))(
-            tangents, proposals.goal
-        )
+        near = jax.vmap(
+            lambda theta, goal: chord_steps(manifold, theta, goal, steps=self.chord_steps)
+        )(tangents, proposals.goal)
 
         def look(proposal: Proposal, theta: Array) -> Solved:
             if (
                 len(manifold.model.problem.domain.names) == 1
             ):  # in a plane a Jacobian for those few that need it is less dear
-                theta = manifold.reach_further(theta, proposal.goal, steps=self.newton_steps)
+                theta = tangent_steps(manifold, theta, proposal.goal, steps=self.newton_steps)
             return self._look(manifold, data, proposal, theta, manifold.view(theta), LARGEST_MISS)
 
         return map_elements(look, proposals, near)
@@ -222,7 +223,9 @@ class DirectDraws(AbstractPhase):
         """Again with Jacobians of its own, where the fit's do not reach."""
 
         def again(solved: Solved) -> Solved:
-            theta = manifold.rescue(solved.theta, solved.miss, proposal.goal, steps=_RESCUE_STEPS)
+            theta = far_solution(
+                manifold, solved.theta, solved.miss, proposal.goal, steps=_RESCUE_STEPS
+            )
             return self._look(
                 manifold, data, proposal, theta, manifold.fresh_view(theta), _LARGEST_MISS_FAR
             )
@@ -235,7 +238,7 @@ class DirectDraws(AbstractPhase):
         data: Data,
         proposal: Proposal,
         theta: Array,
-        view: View,
+        view: TangentView,
         largest: float,
     ) -> Solved:
         rss, miss = (
@@ -316,7 +319,7 @@ def propose(model: Model, fit: Linearisation, key: PRNGKeyArray) -> Proposal:
                 / jnp.sum(jnp.where(jnp.arange(g.y.size) < used[g.name], more, 0.0) ** 2)
             )
         weight = sum(jnp.where(rows_of(model, g), 1 / sizes[g], 0.0) for g in sizes)
-        precision = only((fit.basis.T * weight**2) @ fit.basis, informed)
+        precision = informed_block((fit.basis.T * weight**2) @ fit.basis, informed)
         right = jnp.stack(
             [fit.basis.T @ (weight**2 * fit.residual), fit.basis.T @ (weight * shaped)], axis=1
         )

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..model.model import Data, Model
+from ..numerics.chord_steps import chord_steps, tangent_steps
 from ..numerics.linearisation import Linearisation, linearise, normal_errors, probe
 from ..numerics.nearby_solutions import LARGEST_MISS, MOST_POINTS, NearbySolutions
 from .base import AbstractPhase, Drawn, Info
@@ -112,9 +113,8 @@ class ManifoldWalk(AbstractPhase):
                 0.0,
             )
             goal = place.goal + change
-            theta = manifold.reach_further(
-                manifold.reach(place.theta + fit.along @ change, goal, steps=4), goal, steps=6
-            )
+            theta = chord_steps(manifold, place.theta + fit.along @ change, goal, steps=4)
+            theta = tangent_steps(manifold, theta, goal, steps=6)
             view = manifold.view(theta)
             rss = manifold.sums_of_squares(theta, data)
             there = Place(theta, goal, manifold.log_density(view, rss), rss)
