@@ -144,52 +144,6 @@ def _search(
         steps: largest number of steps.
     """
 
-    def factored(theta: Array, damping: Damping) -> NormalEquations:
-        fresh = jacobian(theta)
-        return normal_equations(fresh, damping_cost(fresh, damping.value))
-
-    def step(now: _Search) -> _Search:
-        system = apply_if(now.stale, lambda _: factored(now.theta, now.damping), now.system)
-        trial = propose(
-            now.theta,
-            now.residual,
-            system,
-            second_derivative=lambda move: curvature(lambda t: rows(t)[0], now.theta, move),
-            accelerate=now.stale,
-        )
-        residual, means = rows(trial.theta)
-        before = now.costs[0]
-        after = jnp.sum(residual**2)
-        verdict = judge(
-            trial, before=before, after=after, damping=now.damping, rule=_FAR_DAMPING_RULE
-        )
-        theta, residual, kept_means, cost, change = verdict.choose(
-            (trial.theta, residual, means, after, jnp.max(jnp.abs(means - now.means))),
-            (now.theta, now.residual, now.means, before, now.change),
-        )
-        return _Search(
-            theta=theta,
-            residual=residual,
-            system=system,
-            stale=~(after < _REUSE * before),
-            # a failure with an old Jacobian says nothing about the damping
-            damping=jax.tree.map(
-                lambda new, old: jnp.where(now.stale, new, old), verdict.damping, now.damping
-            ),
-            costs=jnp.concatenate([cost[None], now.costs[:-1]]),
-            means=kept_means,
-            change=change,
-            steps=now.steps + 1,
-        )
-
-    def goes_on(now: _Search) -> Array:
-        cost = now.costs[0]
-        converged = (cost <= _ROWS_CLOSEST**2) | (
-            (cost <= _ROWS_CLOSE**2) & (now.change <= _ROWS_CLOSE)
-        )
-        leads_closer = cost < (1 - _LEAST_GAIN) * now.costs[-1]
-        return ~converged & leads_closer & (now.steps < steps)
-
     residual, means = rows(theta)
     largest = jnp.finfo(jnp.float64).max
     begin = _Search(
@@ -203,7 +157,63 @@ def _search(
         change=jnp.asarray(largest),
         steps=jnp.asarray(0),
     )
-    return jax.lax.while_loop(goes_on, step, begin).theta
+    return jax.lax.while_loop(
+        lambda now: _goes_on(now) & (now.steps < steps),
+        lambda now: _search_step(now, rows, jacobian),
+        begin,
+    ).theta
+
+
+def _search_step(
+    now: _Search,
+    rows: Callable[[Array], tuple[Array, Array]],
+    jacobian: Callable[[Array], Array],
+) -> _Search:
+    """Take one step, with a new Jacobian where one is due."""
+
+    def factored(_: NormalEquations) -> NormalEquations:
+        fresh = jacobian(now.theta)
+        return normal_equations(fresh, damping_cost(fresh, now.damping.value))
+
+    system = apply_if(now.stale, factored, now.system)
+    trial = propose(
+        now.theta,
+        now.residual,
+        system,
+        second_derivative=lambda move: curvature(lambda t: rows(t)[0], now.theta, move),
+        accelerate=now.stale,
+    )
+    residual, means = rows(trial.theta)
+    before = now.costs[0]
+    after = jnp.sum(residual**2)
+    verdict = judge(trial, before=before, after=after, damping=now.damping, rule=_FAR_DAMPING_RULE)
+    theta, kept_residual, kept_means, cost, change = verdict.choose(
+        (trial.theta, residual, means, after, jnp.max(jnp.abs(means - now.means))),
+        (now.theta, now.residual, now.means, before, now.change),
+    )
+    return _Search(
+        theta=theta,
+        residual=kept_residual,
+        system=system,
+        stale=~(after < _REUSE * before),
+        # a failure with an old Jacobian says nothing about the damping
+        damping=jax.tree.map(
+            lambda new, old: jnp.where(now.stale, new, old), verdict.damping, now.damping
+        ),
+        costs=jnp.concatenate([cost[None], now.costs[:-1]]),
+        means=kept_means,
+        change=change,
+        steps=now.steps + 1,
+    )
+
+
+def _goes_on(now: _Search) -> Array:
+    """Return whether the search has not converged, and still leads closer."""
+    cost = now.costs[0]
+    converged = (cost <= _ROWS_CLOSEST**2) | (
+        (cost <= _ROWS_CLOSE**2) & (now.change <= _ROWS_CLOSE)
+    )
+    return ~converged & (cost < (1 - _LEAST_GAIN) * now.costs[-1])
 
 
 def _no_system(m: int, p: int) -> NormalEquations:

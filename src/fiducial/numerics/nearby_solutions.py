@@ -3,8 +3,8 @@
 The coordinates of a solution say how far its noisy rows have moved from those of the
 fit along each of the informed directions. They are what the errors of the data act on,
 so a solution is found for given coordinates, never for given weights of the network.
-``chord_steps.py`` finds solutions with the factorisation of the fit, ``far_solutions``
-with Jacobians of their own.
+``chord_steps.py`` finds solutions with the factorisation of the fit,
+``far_solutions.py`` with Jacobians of their own.
 """
 
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ from .tangents import TangentView, informed_block, tangent_view
 
 LARGEST_MISS = 0.05
 """Largest distance of a solution from its goal, in standard errors, at which it counts
-as found: small beside the error of an interval's limit from 1,000 draws (convention).
+as found: less than the Monte-Carlo error of a limit from 1,000 draws, about 0.08.
 """
 CLOSE = 1e-3
 """Distance of a solution from its goal, in standard errors, below which it is not
