@@ -1,15 +1,16 @@
 """The scratch assays of the paper: root mean squared error and intervals for all six
-initial densities, beside a reference and the paper's.
+initial densities, beside those of a reference and of the paper.
+
+    python benchmarks/scratch.py [fkpp|porous-fkpp] [cells ...]
+        [--reference | --experiments]
 
 The reference has no network: the equation is solved by finite volumes, and its fiducial
-density is sampled (``Problem.exact``).
-
-python benchmarks/scratch.py [fkpp|porous-fkpp] [cells ...] [--reference |
---experiments]
-
-With ``--reference`` nothing is fitted, and the first of the three entries is left out.
-With ``--experiments`` the three wells are experiments of their own, and the estimates
-of a network stand beside those of a least-squares fit without one."""
+density is sampled (``Problem.exact``). With ``--reference`` no network is fitted, and
+the first of the three entries is left out. With ``--experiments`` the three wells are
+separate experiments, and the estimates of a network stand beside those of a
+least-squares fit of the finite volumes. One initial density takes one to two minutes on
+two CPU cores, half a minute or more of it for the reference.
+"""
 
 import sys
 
@@ -45,14 +46,16 @@ def entry(estimate: float, limits: tuple[float, float]) -> str:
 
 
 def reference(problem: fd.Problem, names: list[str]) -> list[str]:
-    """Root mean squared error, and an entry for each unknown."""
+    """Return the reference's root mean squared error, and an entry for each unknown."""
     data = {"u": problem.groups[0].y}
     (estimate, rmse), limits = problem.exact.estimate(data), problem.exact(data, (), 0.95)
     return [f"{rmse:.1f}", *(entry(estimate[n], limits[n]) for n in names)]
 
 
 def ours(problem: fd.Problem, names: list[str]) -> tuple[list[str], list[str]]:
-    """The same by a network, and how the run went."""
+    """Return the root mean squared error of a network, an entry for each unknown, and
+    effective draws, correlations of the errors, verdict and seconds.
+    """
     result = fd.fit(problem, fd.EFIDirect(), seed=0, progress=False)
     group = problem.groups[0]
     fitted = result.model.mean(result.tree["estimate"]["theta"].values, group)[group.index]
@@ -74,13 +77,11 @@ def ours(problem: fd.Problem, names: list[str]) -> tuple[list[str], list[str]]:
 
 
 def experiments(model: str, cells: int) -> str:
-    """One line of estimates for three wells with starts and error sizes of their own
-    and the same constants.
+    """Return one line of estimates for three wells with starts and error sizes of their
+    own and common constants.
     """
-    problem, single = (
-        fd.problem(model, cells=cells, wells="experiments"),
-        fd.problem(model, cells=cells).exact,
-    )
+    problem = fd.problem(model, cells=cells, wells="experiments")
+    single = fd.problem(model, cells=cells).exact
     result = fd.fit(problem, fd.PINN(), seed=0, progress=False)
     found = result.parameters()["estimate"]
     y = np.stack([g.y for g in problem.groups if g.noise is not None])
@@ -109,7 +110,7 @@ def experiments(model: str, cells: int) -> str:
 
 
 def row(model: str, cells: int, *, only_reference: bool) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     problem = fd.problem(model, cells=cells)
     names = [n for n in ("D", "r", "m") if n in problem.unknowns]
     theirs = [f"{PAPER[model][cells][0]:.1f}", *PAPER[model][cells][1:]]
@@ -126,7 +127,8 @@ def row(model: str, cells: int, *, only_reference: bool) -> str:
 def main() -> None:
     models = [m for m in PAPER if m in sys.argv[1:]] or list(PAPER)
     wells = [int(a) for a in sys.argv[1:] if a.isdigit()] or list(PAPER["fkpp"])
-    together, only_reference = "--experiments" in sys.argv, "--reference" in sys.argv
+    together = "--experiments" in sys.argv
+    only_reference = "--reference" in sys.argv
     if together:
         print(
             "| model | cells | unknowns | estimates: ours / reference ± its standard error, of each"
