@@ -15,7 +15,6 @@ from .methods.efi_linear import EFILinear
 from .methods.ensemble import Ensemble
 from .methods.laplace import Laplace
 from .methods.pinn import PINN
-from .methods.pinn_paper import PaperPINN
 from .noise.base import AbstractNoise
 from .noise.correlated import Correlated
 from .noise.gaussian import Gaussian
@@ -62,7 +61,6 @@ __all__ = [
     "Laplace",
     "Observed",
     "Output",
-    "PaperPINN",
     "Point",
     "Positive",
     "Problem",
@@ -90,3 +88,11 @@ __all__ = [
     "study",
     "time_derivative",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "PaperPINN":
+        raise AttributeError(
+            'fiducial.PaperPINN is now fiducial.paper.pinn("poisson"), with the name of the problem'
+        )
+    raise AttributeError(f"module 'fiducial' has no attribute '{name}'")

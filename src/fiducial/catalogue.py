@@ -75,6 +75,13 @@ def _classes(module: Any, base: type) -> list[Any]:
 
 def method(name: str, **settings: Any) -> AbstractMethod:
     """A method by name, with settings."""
+    if name == "pinn-paper" or name.startswith("paper-") or "preset" in settings:
+        old = "pinn" if "pinn" in name else name.removeprefix("paper-")
+        raise ValueError(
+            f"the paper's methods take its settings for a problem: write"
+            f' fiducial.paper.{old.replace("-", "_")}("poisson"), or on the command line --method'
+            f" paper-{old}"
+        )
     return _make("method", methods(), name, settings)
 
 

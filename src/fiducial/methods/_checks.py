@@ -1,7 +1,7 @@
 """Checks that several methods share, each of one fact."""
 
 from .. import limits
-from ..checks import Check, statement
+from ..checks import Check
 
 
 def failed_draws(share: float) -> Check:
@@ -75,16 +75,4 @@ def dropout_rate(rate: float) -> Check:
         severe=False,
         meaning="the width of the band follows from the rate, which the data do not determine",
         advice="compare with efi-direct",
-    )
-
-
-def trajectory() -> Check:
-    """Say that limits are percentiles over a training trajectory."""
-    return statement(
-        "limits that are intervals",
-        ok=False,
-        severe=True,
-        meaning="the limits are percentiles over a training trajectory, which say how much an"
-        " optimiser jitters",
-        advice="use efi-direct",
     )

@@ -42,17 +42,6 @@ def require_noise(method: AbstractMethod, problem: Problem) -> None:
         )
 
 
-def require_paper(method: Any, problem: Problem) -> None:
-    """Raise a ``ValueError`` if the method is to use the paper's settings and there
-    are none for it.
-    """
-    if method.preset == "paper" and method.name not in problem.paper:
-        raise ValueError(
-            f"{method.name}: the paper has no settings for '{problem.name}' by this method; leave"
-            " preset out, or use pinn"
-        )
-
-
 def require_mlp(name: str, problem: Problem) -> None:
     """Raise a ``ValueError`` if the problem's network has no hidden units that are
     known to be such.

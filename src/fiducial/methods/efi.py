@@ -4,24 +4,21 @@ from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from ..checks import Check
 from ..kernels import known
 from ..kernels.base import AbstractKernel
-from ..kernels.sgld import SGLD
 from ..model.model import Data, Model
 from ..numerics.energy import Terms
 from ..numerics.linearisation import Linearisation, most_directions
-from ..numerics.weight_update import Descend, Track
+from ..numerics.weight_update import Track
 from ..phases.base import AbstractPhase
 from ..phases.fiducial_chain import FiducialChain
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.networks import MLP
 from ..posing.problem import Problem
-from ..schedules import early, parse
 from ._chain_answer import chain_answer, judge_chain
-from ._requirements import require_choice, require_noise, require_paper, require_positive
+from ._requirements import require_choice, require_noise, require_positive
 from .base import AbstractMethod, Answer, Outcome
 
 _STIFFNESS, _STIFFNESS_OF_SIZES = 20.0, 200.0
@@ -46,8 +43,6 @@ _WARM_UP = 12
 """Draws that are left out at the start, where the errors are still those of the
 pilot fit.
 """
-_PAPER_DRAWS = 1000
-"""Draws that are kept of each chain of the paper's many iterations."""
 
 
 class EFI(AbstractMethod):
@@ -72,17 +67,10 @@ class EFI(AbstractMethod):
         last_layers: let the hyper-network give only so many of the last layers of the
             model's network, with the constants, and keep the others as the pilot fit
             has them; None for all layers.
-        batch: number of observations that a step of the weights sees, with the preset;
-            None for all.
         lm_steps: largest number of Levenberg-Marquardt steps of the pilot fit.
         precision: ``"float64"`` or ``"float32"``, for the chain; the pilot fit is
             always in float64.
         chains: number of chains, each with a pilot fit of its own.
-        preset: ``"paper"`` for the paper's settings for a ready problem: stochastic
-            gradient descent with momentum, Langevin dynamics and a fixed number of
-            iterations, starting from a fresh network. ``effective``, ``draws``,
-            ``kernel``, ``hidden`` and ``neck`` are then not used, and ``learning_rate``
-            multiplies that of the paper.
 
     Reference:
         Shih, Jiang, Liang (2025), Uncertainty Quantification for Physics-Informed
@@ -100,11 +88,9 @@ class EFI(AbstractMethod):
     neck: int = 16
     neck_sd: float = 0.0
     last_layers: int | None = None
-    batch: int | None = None
     lm_steps: int = 1200
     precision: str = "float64"
     chains: int = 4
-    preset: str | None = None
     name: ClassVar[str] = "efi"
     summary: ClassVar[str] = (
         "Algorithm 1: a chain over the errors, and a network that learns which parameters belong to"
@@ -117,12 +103,11 @@ class EFI(AbstractMethod):
             self,
             kernel=tuple(sorted(known())),
             precision=("float64", "float32"),
-            preset=(None, "paper"),
         )
-        if not 0 < self.learning_rate <= (1 if self.preset is None else float("inf")):
+        if not 0 < self.learning_rate <= 1:
             raise ValueError(
-                f"EFI(learning_rate={self.learning_rate}): above 0, and without preset a share of"
-                " the way to the fit, at most 1"
+                f"EFI(learning_rate={self.learning_rate}): give a share of the way to the fit,"
+                " above 0 and at most 1"
             )
         if not 0 <= self.neck_sd < float("inf"):
             raise ValueError(
@@ -133,11 +118,6 @@ class EFI(AbstractMethod):
             raise ValueError(
                 f"EFI(hidden={self.hidden}): give the widths of layers, such as (16, 16)"
             )
-        if self.batch is not None and (self.batch < 1 or self.preset is None):
-            raise ValueError(
-                f"EFI(batch={self.batch}): at least one observation, and only with preset='paper';"
-                " Gauss-Newton steps see all"
-            )
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
@@ -146,12 +126,6 @@ class EFI(AbstractMethod):
             raise ValueError(
                 f"EFI(last_layers={self.last_layers}): the network has {layers or 'no'} layers to"
                 " choose from; it must be an MLP"
-            )
-        count = sum(g.y.size for g in problem.groups if not g.exact)
-        if self.batch is not None and self.batch > count:
-            raise ValueError(
-                f"EFI(batch={self.batch}): there are {count} noisy observations; give at most so"
-                " many, or None for all"
             )
         for g in problem.groups:
             unknown = g.noise_unknowns()
@@ -165,14 +139,11 @@ class EFI(AbstractMethod):
                     f"efi: the {held[0]} of '{g.name}' is unknown, which efi cannot infer; use"
                     " efi-direct, or give the value it finds"
                 )
-        require_paper(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         return LevenbergMarquardt(self.lm_steps), self._chain(model)
 
     def _chain(self, model: Model) -> FiducialChain:
-        if self.preset == "paper":
-            return _paper_chain(model, self)
         kernel, stiffness = self._kernel, self._stiffness(model)
         size = kernel.size(1 + stiffness * _growth(model))
         return FiducialChain(
@@ -193,7 +164,7 @@ class EFI(AbstractMethod):
 
     @property
     def _kernel(self) -> AbstractKernel:
-        return SGLD() if self.preset == "paper" else known()[self.kernel]()
+        return known()[self.kernel]()
 
     def _stiffness(self, model: Model) -> float:
         return (
@@ -252,58 +223,3 @@ def _growth(model: Model) -> float:
             least = max(0.0, 1 - 2 / (9 * free) + _RARE * (2 / (9 * free)) ** 0.5) ** 3
             growth = max(growth, g.y.size / _SPARE / max(free * least, 1e-9))
     return min(growth, _MOST_GROWTH)
-
-
-def _paper_chain(model: Model, method: EFI) -> FiducialChain:
-    """The paper's settings; it writes energies and step sizes in units of the data,
-    not of their errors.
-    """
-    table: Any = model.problem.paper["efi"]
-    *hidden, neck = table["encoder"]
-    strength, momentum = (
-        early(parse(table[key]), table["annealing"]) for key in ("lambda", "momentum")
-    )
-    rate, error_rate = parse(table["learning_rate"]), parse(table["sgld_learning_rate"])
-    thin = max(1, table["steps"] // _PAPER_DRAWS)
-    steps = table["steps"] // thin
-
-    def squared_sizes(model: Model, fit: Linearisation) -> dict[str, Array]:
-        noise = model.noise(fit.theta)
-        return {
-            g.name: (
-                g.noise.push(jnp.zeros(g.y.size), jnp.ones(g.y.size), g.points, noise[g.name]) ** 2
-            )
-            for g in model.groups
-            if g.noise is not None
-        }
-
-    def terms(model: Model, fit: Linearisation, progress: Array) -> Terms:
-        now = strength(progress)
-        noisy = {name: 2 * now * s for name, s in squared_sizes(model, fit).items()}
-        exact = {
-            g.name: 2 * now * table["eta_f"] * model.scales[g.name] ** 2
-            for g in model.groups
-            if g.exact
-        }
-        return Terms(
-            noisy, exact, table["eta_theta"] * now, jnp.mean(jnp.concatenate(list(noisy.values())))
-        )
-
-    return FiducialChain(
-        steps=steps,
-        thin=thin,
-        warm_up=round(table["burn_in"] * steps),
-        effective=None,
-        kernel=SGLD(),
-        update=Descend(lambda p: method.learning_rate * rate(p), momentum, method.batch),
-        terms=terms,
-        size=lambda model, fit, progress: (
-            error_rate(progress) / jnp.concatenate(list(squared_sizes(model, fit).values()))
-        ),
-        hidden=tuple(hidden),
-        neck=neck,
-        neck_sd=method.neck_sd,
-        last_layers=method.last_layers,
-        plain=True,
-        dtype=jnp.dtype(method.precision),
-    )

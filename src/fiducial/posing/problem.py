@@ -63,8 +63,6 @@ class Problem:
         exact: ``(data, x, level) -> {name: (lower, upper)}``, the exact limits for
             outputs and unknowns given observed values by group, where they are known;
             ``x`` is a vector for one coordinate, else a mapping.
-        paper: settings of the paper for this problem, by method, for
-            ``preset="paper"``.
         name: what to call the problem.
         options: the options a catalogue entry was made with, so that a saved result can
             be loaded by name.
@@ -92,7 +90,6 @@ class Problem:
     units: Mapping[str, str] = field(default_factory=dict)
     truth: Truth | None = None
     exact: ExactLimits | None = None
-    paper: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     name: str = "problem"
     options: Mapping[str, Any] | None = None
     data: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)

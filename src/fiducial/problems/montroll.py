@@ -14,7 +14,6 @@ from ..posing.operators import derivative
 from ..posing.problem import Output, Problem
 from ..posing.unknowns import AbstractUnknown, Positive
 from ._curve import ExactCurve
-from ._paper import SETTINGS
 
 _FIRST = 3.0
 """First day of the data."""
@@ -105,5 +104,4 @@ def montroll(*, theta: float | None = 0.1, noise: str = "sqrt") -> Problem:
         ],
         units={"t": "days", "p": "10^9 um^3", "k": "1/day", "C": "10^9 um^3"},
         exact=_exact(table, theta, noise),
-        paper=SETTINGS["montroll"],
     )
