@@ -1,5 +1,7 @@
 """Honest uncertainty for physics-informed neural networks."""
 
+from typing import TYPE_CHECKING
+
 from . import catalogue, datasets, extend, paper, schedules
 from .catalogue import method, problem
 from .fitting import fit
@@ -90,9 +92,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name == "PaperPINN":
-        raise AttributeError(
-            'fiducial.PaperPINN is now fiducial.paper.pinn("poisson"), with the name of the problem'
-        )
-    raise AttributeError(f"module 'fiducial' has no attribute '{name}'")
+if not TYPE_CHECKING:  # so that a type checker still finds names that do not exist
+
+    def __getattr__(name: str) -> object:
+        if name == "PaperPINN":
+            raise AttributeError(
+                'fiducial.PaperPINN is now fiducial.paper.pinn("poisson"), with the name of the'
+                " problem"
+            )
+        raise AttributeError(f"module 'fiducial' has no attribute '{name}'")

@@ -33,6 +33,7 @@ class PaperBayes(AbstractMethod):
     comes first. Chains are judged as those of ``bayes``.
 
     Arguments:
+        chains: number of chains.
         steps: number of moves.
         burn_in: share of the moves whose draws are left out.
         annealing: share of the moves over which ``sigma_f`` and ``learning_rate``
@@ -45,7 +46,6 @@ class PaperBayes(AbstractMethod):
             for fresh networks.
         priors: normal priors by name; see ``fiducial.Bayes``.
         lm_steps: largest number of Levenberg-Marquardt steps of the fits.
-        chains: number of chains.
 
     Reference:
         Yang, Meng, Karniadakis (2021), B-PINNs, J. Comput. Phys. 425; the paper cited
@@ -55,6 +55,7 @@ class PaperBayes(AbstractMethod):
         ``fiducial.paper.bayes("poisson", sigma_f="exp_0.05_0.005", chains=1)``
     """
 
+    chains: int
     steps: int
     burn_in: float
     annealing: float
@@ -65,7 +66,6 @@ class PaperBayes(AbstractMethod):
     start: str = "prior"
     priors: Priors | None = None
     lm_steps: int = 1200
-    chains: int = 4
     name: ClassVar[str] = "paper-bayes"
     summary: ClassVar[str] = (
         "the paper's Bayesian network: Hamiltonian Monte Carlo with scheduled step sizes"

@@ -21,12 +21,12 @@ class PaperConcreteDropout(AbstractMethod):
     along the training.
 
     Arguments:
+        chains: number of networks.
         steps: number of Adam steps.
         burn_in: share of the steps whose draws are left out.
         learning_rate: schedule of Adam's step size.
         length_scale: weights have a normal prior with a standard deviation of one over
             this; the paper does not state its own.
-        chains: number of networks.
 
     Reference:
         Gal, Hron, Kendall (2017), Concrete dropout, NeurIPS; the paper cited in the
@@ -36,11 +36,11 @@ class PaperConcreteDropout(AbstractMethod):
         ``fiducial.paper.concrete_dropout("poisson")``
     """
 
+    chains: int
     steps: int
     burn_in: float
     learning_rate: float | str
     length_scale: float = 0.01
-    chains: int = 1
     name: ClassVar[str] = "paper-concrete-dropout"
     summary: ClassVar[str] = "the paper's dropout with learnt rates, with draws along the training"
 

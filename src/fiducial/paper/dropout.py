@@ -20,11 +20,11 @@ class PaperDropout(AbstractMethod):
     hidden layers.
 
     Arguments:
+        chains: number of networks.
         steps: number of Adam steps.
         burn_in: share of the steps whose draws are left out.
         learning_rate: schedule of Adam's step size.
         rate: share of hidden units that are left out.
-        chains: number of networks.
 
     Reference:
         The paper cited in the README, its tables of settings.
@@ -33,11 +33,11 @@ class PaperDropout(AbstractMethod):
         ``fiducial.paper.dropout("poisson", rate=0.01)``
     """
 
+    chains: int
     steps: int
     burn_in: float
     learning_rate: float | str
     rate: float = 0.05
-    chains: int = 1
     name: ClassVar[str] = "paper-dropout"
     summary: ClassVar[str] = "the paper's dropout, with draws along the training"
 

@@ -33,6 +33,7 @@ class PaperEFI(AbstractMethod):
     A pilot fit precedes the chain, for the diagnosis and for layers that are held.
 
     Arguments:
+        chains: number of chains.
         steps: iterations of a chain.
         burn_in: share of the iterations whose draws are left out.
         annealing: share of the iterations over which ``strength`` and ``momentum``
@@ -51,7 +52,6 @@ class PaperEFI(AbstractMethod):
         batch: number of observations that a step of the weights uses; None for all.
         lm_steps: largest number of Levenberg-Marquardt steps of the pilot fit.
         precision: ``"float64"`` or ``"float32"``, for the chain.
-        chains: number of chains.
 
     Reference:
         Shih, Jiang, Liang (2025), Uncertainty Quantification for Physics-Informed
@@ -61,6 +61,7 @@ class PaperEFI(AbstractMethod):
         ``fiducial.paper.efi("poisson", precision="float32")``
     """
 
+    chains: int
     steps: int
     burn_in: float
     annealing: float
@@ -76,7 +77,6 @@ class PaperEFI(AbstractMethod):
     batch: int | None = None
     lm_steps: int = 1200
     precision: str = "float64"
-    chains: int = 4
     name: ClassVar[str] = "paper-efi"
     summary: ClassVar[str] = "Algorithm 1 with the paper's step sizes and number of iterations"
 
