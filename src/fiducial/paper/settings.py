@@ -1,8 +1,8 @@
 """The paper's settings by problem and method, as its tables state them.
 
 Schedules are written as in the paper (see ``fiducial.schedules.parse``). Step sizes of
-errors are in units of the data, not of their standard deviations. The paper runs one
-chain; several are the default here where chains are compared with each other.
+errors are in units of the data, not of their standard deviations. Numbers of
+chains are ours: several where the diagnosis compares chains with each other.
 """
 
 from typing import Any
