@@ -1,19 +1,20 @@
-"""Coverage of the Poisson family, one row per problem and option, against the exact
-widths.
+"""Coverage of intervals for the Poisson family, one row per problem and option, with
+widths relative to the exact ones.
 
-    python benchmarks/coverage.py [replicates] [method] [row ...]
+    python benchmarks/coverage.py [data sets] [method] [row ...]
 
-The seeds are fixed here: row i of the list has seed 2026 + i. Prints for the field and
-every constant the coverage of 95 % intervals with its standard error, how many standard
-errors it is off, and the mean width over the exact one. The last line sums up: the
-largest deviation, and the mean one over all rows (a lean to one side)."""
+The seed of row i is 2026 + i. For the solution and every constant, prints the coverage
+of 95 % intervals with its standard error, its deviation from 95 % in standard errors,
+and the mean width over the exact one. The last line has the largest deviation, and the
+mean one over all rows, which shows a bias to one side. A row of 1,000 data sets by
+efi-direct takes 10 s after 34 s of compiling on one H200.
+"""
 
-import platform
 import sys
 import time
 
-import jax
 import numpy as np
+from machine import machine
 
 import fiducial as fd
 
@@ -35,10 +36,7 @@ def main() -> None:
     replicates = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     method = fd.method(sys.argv[2] if len(sys.argv) > 2 else "efi-direct")
     chosen = [int(a) for a in sys.argv[3:]] or range(len(ROWS))
-    print(
-        f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__};"
-        f" {replicates} data sets, {method!r}"
-    )
+    print(f"machine: {machine()}; {replicates} data sets, {method!r}")
     print(
         "| problem | options | quantity | coverage | off by (SE) | width | width/exact | failed |"
         " compile s | method s | rest s |"

@@ -2,18 +2,19 @@
 
     python benchmarks/efi_exact.py [data sets] [row ...]
 
-The seed of row i is 500 + i, fixed here. For the solution: mean width over the exact
-one, and the standard deviation at each of 101 points, averaged over the data sets, over
-the exact one: the smallest and the largest of these ratios. For the regression also the
-same for each coefficient. For an unknown noise size: how far the ends of its interval
-are off the exact (chi-square) ones, in units of the exact ends."""
+The seed of row i is 500 + i. Prints for the solution the mean width over the exact one,
+and the smallest and the largest ratio of the standard deviation to the exact one over
+101 points, each averaged over the data sets; for the regression, these ratios for each
+coefficient; for an unknown size of the errors, the relative difference of the ends of
+its interval from the exact (chi-square) ones.
+"""
 
-import platform
 import sys
 from statistics import NormalDist
 
 import jax
 import numpy as np
+from machine import machine
 from scipy import stats
 
 import fiducial as fd
@@ -32,7 +33,7 @@ ROWS += [
 
 
 def coefficients(name: str, options: dict, sets: int, seed: int) -> str:
-    """Standard deviations of the regression's coefficients over the exact ones,
+    """Return standard deviations of the regression's coefficients over the exact ones,
     averaged over data sets.
     """
     problem, method = fd.problem(name, **options), fd.EFI()
@@ -58,10 +59,7 @@ def coefficients(name: str, options: dict, sets: int, seed: int) -> str:
 
 def main() -> None:
     sets = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    print(
-        f"machine: {jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__};"
-        f" {sets} data sets, {fd.EFI()!r}"
-    )
+    print(f"machine: {machine()}; {sets} data sets, {fd.EFI()!r}")
     print(
         "| problem | options | width / exact | sd / exact, least and most | coefficients | sd:"
         " lower, upper off | failed | s |"

@@ -1,18 +1,19 @@
-"""Runs every ready problem with the default method, and writes docs/gallery.md with a
-table and a picture of each.
+"""Every ready problem with the default method: writes docs/gallery.md with a table, and a
+picture of each.
 
     python benchmarks/gallery.py [name ...]
 
-With names only those are run; the page keeps what it had of the others.
+With names only those are run; the page keeps what it has of the others. The page states
+the seconds of each problem and the machine.
 """
 
+import inspect
 import json
-import platform
 import sys
 import time
 from pathlib import Path
 
-import jax
+from machine import machine
 
 import fiducial as fd
 from fiducial import catalogue
@@ -26,7 +27,7 @@ NOTE = (
 
 
 def intervals(result: fd.Result) -> str:
-    """The first few unknowns with their intervals."""
+    """Return the first four unknowns with their intervals."""
     table = result.parameters()
     rows = [
         f"{name} {row['estimate']:.4g} [{row['lower']:.4g}, {row['upper']:.4g}]"
@@ -36,7 +37,7 @@ def intervals(result: fd.Result) -> str:
 
 
 def run(name: str) -> tuple[str, str]:
-    """A row of the table, and the section of the page."""
+    """Fit a problem; return its row of the table and its section of the page."""
     begun = time.perf_counter()
     problem = fd.problem(name)
     result = fd.fit(problem, seed=0, progress=False)
@@ -50,7 +51,7 @@ def run(name: str) -> tuple[str, str]:
         f" {seconds['compile']:.0f} | {intervals(result)} |"
     )
     print(row, f"({time.perf_counter() - begun:.0f} s in all)", flush=True)
-    what = (catalogue.problems()[name].__doc__ or "").split("\n\n")[0]
+    what = (inspect.getdoc(catalogue.problems()[name]) or "").split("\n\nArguments:")[0]
     reasons = "".join(f"\n- {reason}" for reason in diagnosis.reasons)
     section = (
         f"## {name}\n\n{what}\n\nVerdict:"
@@ -70,7 +71,6 @@ def main() -> None:
         for name in sorted(catalogue.problems())
         if (KEPT / f"{name}.json").exists()
     ]
-    machine = f"{jax.devices()[0].device_kind}, {platform.machine()}, jax {jax.__version__}"
     head = [
         (
             "| problem | method | verdict | seconds to run | to compile | estimates and 95 %"
@@ -86,7 +86,7 @@ def main() -> None:
         "# Gallery",
         "",
         NOTE + note,
-        f"Machine: {machine}.",
+        f"Machine: {machine()}.",
         "",
         *head,
         *(one["row"] for one in kept),

@@ -20,12 +20,12 @@ seconds of each. On two CPU cores only ``--share 0.01`` is practical.
 import argparse
 import dataclasses
 import json
-import platform
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
+from machine import machine
 
 import fiducial as fd
 from fiducial.paper.tables import TABLES, Published, Row, Table
@@ -101,8 +101,8 @@ def main() -> None:
     given = parser.parse_args()
     device = jax.devices()[0].device_kind
     print(
-        f"machine: {device}, {platform.machine()}, jax {jax.__version__}; {given.replicates} data"
-        f" sets, {given.share:g} of the paper's iterations"
+        f"machine: {machine()}; {given.replicates} data sets, {given.share:g} of the paper's"
+        " iterations"
     )
     print(
         "| row | failed | unstable | MSE, ours / paper | coverage, ours / paper | width, ours /"

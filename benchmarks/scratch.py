@@ -1,15 +1,16 @@
 """The scratch assays of the paper: root mean squared error and intervals for all six
-initial densities, beside a reference and the paper's.
+initial densities, beside those of a reference and of the paper.
+
+    python benchmarks/scratch.py [fkpp|porous-fkpp] [cells ...]
+        [--reference | --experiments]
 
 The reference has no network: the equation is solved by finite volumes, and its fiducial
-density is sampled (``Problem.exact``).
-
-python benchmarks/scratch.py [fkpp|porous-fkpp] [cells ...] [--reference |
---experiments]
-
-With ``--reference`` nothing is fitted, and the first of the three entries is left out.
-With ``--experiments`` the three wells are experiments of their own, and the estimates
-of a network stand beside those of a least-squares fit without one."""
+density is sampled (``Problem.exact``). With ``--reference`` no network is fitted, and
+the first of the three entries is left out. With ``--experiments`` the three wells are
+separate experiments, and the estimates of a network stand beside those of a
+least-squares fit of the finite volumes. One initial density takes one to two minutes on
+two CPU cores, half a minute or more of it for the reference.
+"""
 
 import sys
 
@@ -18,26 +19,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 import fiducial as fd
-
-# the paper's table: RMSE, D, r and (porous) m with 95 % limits
-PAPER = {
-    "fkpp": {
-        10_000: (58.04, "0.00936 (0.00754, 0.01195)", "0.829 (0.797, 0.877)", ""),
-        12_000: (82.09, "0.00378 (0.00281, 0.00461)", "0.632 (0.603, 0.658)", ""),
-        14_000: (82.93, "0.02929 (0.02739, 0.03268)", "0.534 (0.505, 0.585)", ""),
-        16_000: (99.14, "0.02636 (0.02503, 0.02789)", "0.608 (0.585, 0.633)", ""),
-        18_000: (115.27, "0.03784 (0.03541, 0.04032)", "0.549 (0.524, 0.575)", ""),
-        20_000: (136.67, "0.05471 (0.05007, 0.05817)", "0.492 (0.458, 0.520)", ""),
-    },
-    "porous-fkpp": {
-        10_000: (46.90, "1167.67 (72.48, 2719.97)", "0.846 (0.832, 0.856)", "1.335 (1.037, 1.490)"),
-        12_000: (67.88, "1825.54 (32.84, 4416.53)", "0.674 (0.649, 0.696)", "1.433 (1.033, 1.603)"),
-        14_000: (73.59, "289.37 (79.08, 552.13)", "0.625 (0.600, 0.649)", "1.096 (0.951, 1.199)"),
-        16_000: (70.83, "57.36 (19.21, 97.22)", "0.628 (0.608, 0.650)", "0.920 (0.804, 0.999)"),
-        18_000: (96.50, "21.58 (9.07, 35.78)", "0.563 (0.536, 0.587)", "0.780 (0.683, 0.863)"),
-        20_000: (123.34, "1.472 (1.058, 2.020)", "0.496 (0.464, 0.530)", "0.408 (0.370, 0.452)"),
-    },
-}
+from fiducial.paper.scratch_assays import TABLE as PAPER
 
 
 def entry(estimate: float, limits: tuple[float, float]) -> str:
@@ -45,14 +27,16 @@ def entry(estimate: float, limits: tuple[float, float]) -> str:
 
 
 def reference(problem: fd.Problem, names: list[str]) -> list[str]:
-    """Root mean squared error, and an entry for each unknown."""
+    """Return the reference's root mean squared error, and an entry for each unknown."""
     data = {"u": problem.groups[0].y}
     (estimate, rmse), limits = problem.exact.estimate(data), problem.exact(data, (), 0.95)
     return [f"{rmse:.1f}", *(entry(estimate[n], limits[n]) for n in names)]
 
 
 def ours(problem: fd.Problem, names: list[str]) -> tuple[list[str], list[str]]:
-    """The same by a network, and how the run went."""
+    """Return the root mean squared error of a network, an entry for each unknown, and
+    effective draws, correlations of the errors, verdict and seconds.
+    """
     result = fd.fit(problem, fd.EFIDirect(), seed=0, progress=False)
     group = problem.groups[0]
     fitted = result.model.mean(result.tree["estimate"]["theta"].values, group)[group.index]
@@ -74,13 +58,11 @@ def ours(problem: fd.Problem, names: list[str]) -> tuple[list[str], list[str]]:
 
 
 def experiments(model: str, cells: int) -> str:
-    """One line of estimates for three wells with starts and error sizes of their own
-    and the same constants.
+    """Return one line of estimates for three wells with starts and error sizes of their
+    own and common constants.
     """
-    problem, single = (
-        fd.problem(model, cells=cells, wells="experiments"),
-        fd.problem(model, cells=cells).exact,
-    )
+    problem = fd.problem(model, cells=cells, wells="experiments")
+    single = fd.problem(model, cells=cells).exact
     result = fd.fit(problem, fd.PINN(), seed=0, progress=False)
     found = result.parameters()["estimate"]
     y = np.stack([g.y for g in problem.groups if g.noise is not None])
@@ -109,7 +91,7 @@ def experiments(model: str, cells: int) -> str:
 
 
 def row(model: str, cells: int, *, only_reference: bool) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     problem = fd.problem(model, cells=cells)
     names = [n for n in ("D", "r", "m") if n in problem.unknowns]
     theirs = [f"{PAPER[model][cells][0]:.1f}", *PAPER[model][cells][1:]]
@@ -126,7 +108,8 @@ def row(model: str, cells: int, *, only_reference: bool) -> str:
 def main() -> None:
     models = [m for m in PAPER if m in sys.argv[1:]] or list(PAPER)
     wells = [int(a) for a in sys.argv[1:] if a.isdigit()] or list(PAPER["fkpp"])
-    together, only_reference = "--experiments" in sys.argv, "--reference" in sys.argv
+    together = "--experiments" in sys.argv
+    only_reference = "--reference" in sys.argv
     if together:
         print(
             "| model | cells | unknowns | estimates: ours / reference ± its standard error, of each"

@@ -7,13 +7,16 @@ A mass on a spring is pulled to 1 mm and let go at rest. Its displacement obeys
 with the angular frequency w = 2 per second known and the damping c unknown.
 
 The measurements in damped_oscillator.csv are simulated, once, with c = 0.15 per second
-and independent Gaussian errors of standard deviation 0.05 mm, by these lines:
+and independent normal errors of standard deviation 0.05 mm, by these lines (values kept
+to four decimals):
 
-    t = np.round(np.linspace(0.25, 10.0, 40), 2) wd = np.sqrt(2.0**2 - 0.15**2) u =
-    np.exp(-0.15 * t) * (np.cos(wd * t) + 0.15 / wd * np.sin(wd * t)) y = u + 0.05 *
-    np.random.default_rng(7).standard_normal(t.size)    # kept to four decimals
+    t = np.round(np.linspace(0.25, 10.0, 40), 2)
+    wd = np.sqrt(2.0**2 - 0.15**2)
+    u = np.exp(-0.15 * t) * (np.cos(wd * t) + 0.15 / wd * np.sin(wd * t))
+    y = u + 0.05 * np.random.default_rng(7).standard_normal(t.size)
 
-Run it from the root of the repository, either way:
+Run it from the root of the repository, either way; it takes half a minute on two CPU
+cores, most of it for compiling:
 
     fiducial run examples/damped_oscillator.py
     python examples/damped_oscillator.py
@@ -23,16 +26,16 @@ from pathlib import Path
 
 import fiducial as fd
 
-W = 2.0
+W = 2.0  # angular frequency, per second
 
 
 def oscillator(u, t, p):
-    """The equation at one time: zero where it holds."""
+    """Return the residual of the equation at one time, which is zero for a solution."""
     return fd.derivative(u, t, order=2) + 2 * p["c"] * fd.derivative(u, t) + W**2 * u(t)
 
 
 def velocity(u, t, p):
-    """What the second initial condition speaks of."""
+    """Return the velocity, which the second initial condition sets to zero."""
     return fd.derivative(u, t)
 
 
@@ -47,7 +50,7 @@ problem = fd.Problem(
             Path(__file__).with_name("damped_oscillator.csv"),
             x="time_s",
             y="displacement_mm",
-            noise=fd.Gaussian(),  # the size of the errors is not known: inferred
+            noise=fd.Gaussian(),  # their standard deviation is unknown: inferred
         ),
         fd.Observed("u", x=[0.0], y=[1.0], name="start"),  # no noise named: exact
         fd.Observed(velocity, x=[0.0], y=[0.0]),

@@ -1,5 +1,7 @@
 """Honest uncertainty for physics-informed neural networks."""
 
+from typing import TYPE_CHECKING
+
 from . import catalogue, datasets, extend, paper, schedules
 from .atomic_files import DamagedFileError
 from .catalogue import method, problem
@@ -16,7 +18,6 @@ from .methods.efi_linear import EFILinear
 from .methods.ensemble import Ensemble
 from .methods.laplace import Laplace
 from .methods.pinn import PINN
-from .methods.pinn_paper import PaperPINN
 from .noise.base import AbstractNoise
 from .noise.correlated import Correlated
 from .noise.gaussian import Gaussian
@@ -65,7 +66,6 @@ __all__ = [
     "Laplace",
     "Observed",
     "Output",
-    "PaperPINN",
     "Point",
     "Positive",
     "Problem",
@@ -93,3 +93,14 @@ __all__ = [
     "study",
     "time_derivative",
 ]
+
+
+if not TYPE_CHECKING:  # so that a type checker still finds names that do not exist
+
+    def __getattr__(name: str) -> object:
+        if name == "PaperPINN":
+            raise AttributeError(
+                'fiducial.PaperPINN is now fiducial.paper.pinn("poisson"), with the name of the'
+                " problem"
+            )
+        raise AttributeError(f"module 'fiducial' has no attribute '{name}'")

@@ -87,6 +87,13 @@ def method(name: str, **settings: Any) -> AbstractMethod:
         >>> method("pinn", adam_steps=500).adam_steps
         500
     """
+    if name == "pinn-paper" or name.startswith("paper-") or "preset" in settings:
+        old = "pinn" if "pinn" in name else name.removeprefix("paper-")
+        raise ValueError(
+            f"the paper's methods take its settings for a problem: write"
+            f' fiducial.paper.{old.replace("-", "_")}("poisson"), or on the command line --method'
+            f" paper-{old}"
+        )
     return call_with(method_class(name), settings, f"method '{name}'")
 
 

@@ -2,8 +2,6 @@
 out runs that are not honest.
 """
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -218,7 +216,7 @@ def test_batches_see_all_observations_on_average(x64):
     data = {name: jnp.asarray(v) for name, v in model.data.items()}
     theta, z = model.init(jax.random.key(0)), jnp.linspace(-1, 1, 6)
     fit = linearise(model, theta, data)
-    dynamics = EFI(preset="paper")._chain(model).dynamics
+    dynamics = fd.paper.efi("poisson")._chain().dynamics
     energy = Energy(model, data, fit, dynamics.energy_weights(model, fit, jnp.asarray(1.0)))
     update = GradientDescent(constant(1.0), constant(0.0), batch=2)
     each = jax.vmap(lambda k: update.gradients(energy, theta, z, key=k).for_weights)(
@@ -271,14 +269,11 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
     differentiation of Algorithm 1's energy written out.
     """
     problem = fd.problem("poisson", n_f=12).replace(network=fd.MLP((6,)))
-    problem = dataclasses.replace(
-        problem, paper={"efi": {**problem.paper["efi"], "steps": 1000, "encoder": (5, 4)}}
-    )
     model = bind(problem)
     data = {name: jnp.asarray(v) for name, v in model.data.items()}
     theta = model.init(jax.random.key(0))
     fit = linearise(model, theta, data)
-    dynamics = EFI(preset="paper")._chain(model).dynamics
+    dynamics = fd.paper.efi("poisson", steps=1000, encoder=(5, 4))._chain().dynamics
     weights = dynamics.energy_weights(model, fit, jnp.asarray(0.05))
     z = jax.random.normal(jax.random.key(1), (20,))
     rows = encoder_inputs(model, data, z)
@@ -328,20 +323,13 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
 
 def test_the_papers_settings_are_there_by_name_and_run():
     problem = poisson()
-    assert problem.paper["efi"]["steps"] == 200_000
-    short = dataclasses.replace(problem, paper={"efi": {**problem.paper["efi"], "steps": 2000}})
-    result = fd.fit(
-        short, EFI(preset="paper", precision="float32", chains=2), seed=0, multistart=False
-    )
+    short = fd.paper.efi("poisson", steps=2000, precision="float32", chains=2)
+    result = fd.fit(problem, short, seed=0, multistart=False)
     assert result.status.name == "FINISHED"
     assert result.draws.sizes["draw"] == 900  # a thousand, without the first tenth
     assert result.diagnose().verdict == "do not trust"  # a hundredth of the iterations
-    with pytest.raises(ValueError, match="there are 20 noisy"):
-        fd.fit(problem, EFI(preset="paper", batch=1000), multistart=False)
     with pytest.raises(ValueError, match="has 3 layers"):
-        fd.fit(problem, EFI(last_layers=4), multistart=False)
-    with pytest.raises(ValueError, match="no settings for 'linear-regression'"):
-        fd.fit(fd.problem("linear-regression"), EFI(preset="paper"), multistart=False)
+        fd.fit(problem, EFI(last_layers=4))
 
 
 @pytest.mark.parametrize(
@@ -353,9 +341,7 @@ def test_the_papers_settings_are_there_by_name_and_run():
         ({"neck_sd": -1.0}, "not negative"),
         ({"neck_sd": float("nan")}, "not negative"),
         ({"hidden": (0,)}, "widths of layers"),
-        ({"preset": "paper", "learning_rate": -1.0}, "above 0"),
-        ({"preset": "book"}, "'paper'"),
-        ({"batch": 5}, "only with preset"),
+        ({"learning_rate": -1.0}, "above 0"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings, message):

@@ -259,8 +259,6 @@ def test_jackknife_covers_as_often_as_it_says():
             "not exchangeable",
         ),
         (decay(network=fd.problem("linear-regression").recipe), fd.Dropout(), r"network=MLP"),
-        (decay(), fd.PaperPINN(), "no settings for 'decay'"),
-        (decay(), fd.Bayes(preset="paper"), "no settings for 'decay'"),
     ],
 )
 def test_problems_that_a_method_cannot_serve_are_told_so(problem, method, message):
@@ -285,55 +283,10 @@ def test_settings_that_make_no_sense_are_refused(make, message):
         make()
 
 
-def test_percentiles_over_a_trajectory_are_not_trusted():
-    result = fd.fit(
-        fd.problem("poisson", n_f=15).replace(network=TINY),
-        fd.PaperPINN(train_steps=400),
-        seed=0,
-        multistart=False,
-    )
-    assert result.draws["theta"].shape[1] == 200  # the second half
-    assert any(
-        "percentiles over a training trajectory" in reason for reason in result.diagnose().reasons
-    )
-    assert result.diagnose().verdict == "do not trust"
-
-
-@pytest.mark.parametrize(
-    "name", ["poisson", "poisson-noisy-f", "poisson-nonlinear", "poisson-inverse", "black-scholes"]
-)
-def test_the_papers_settings_can_be_read(name):
-    problem = fd.problem(name)
-    with jax.enable_x64(True):
-        model = bind(problem)
-        for method in ("pinn-paper", "dropout", "concrete-dropout", "bayes"):
-            phases = fd.method(
-                method, **({} if method == "pinn-paper" else {"preset": "paper"})
-            ).phases(model)
-            steps = sum(
-                p.steps
-                for p in phases
-                if p.name in ("train", "warm-up") or (p.name == "draw" and method == "bayes")
-            )
-            assert steps == pytest.approx(problem.paper[method]["steps"], rel=0.01)
-
-
 def test_the_papers_dropout_spares_the_first_of_several_layers():
     training = DropoutTraining(10, 1e-3, 0.2, spare_first=True)
     assert training.rates(np.zeros(2)).tolist() == pytest.approx([0.0, 0.2])
     assert training.rates(np.zeros(1)).tolist() == pytest.approx([0.2])
-
-
-def test_the_papers_chains_start_from_the_prior():
-    """Weights that act on unit_factors inputs are standard normal."""
-    problem = fd.problem("poisson")
-    with jax.enable_x64(True):
-        model = bind(problem)
-        phase, *_ = fd.Bayes(preset="paper").phases(model)
-        state = phase.init(model, model.data, None, key=jax.random.key(0))
-        weights = np.asarray(state.theta * model.unit_factors)
-    assert abs(weights.mean()) < 4 / np.sqrt(weights.size)
-    assert abs(weights.var() - 1) < 4 * np.sqrt(2 / weights.size)
 
 
 def test_a_schedule_of_the_equations_errors_holds_for_a_measured_right_hand_side():
@@ -346,7 +299,7 @@ def test_a_schedule_of_the_equations_errors_holds_for_a_measured_right_hand_side
         (name,) = [g.name for g in model.groups if g.physics]
         warm_up = next(
             phase
-            for phase in fd.Bayes(preset="paper", sigma_f="exp_0.1_0.05").phases(model)
+            for phase in fd.paper.bayes(problem.name, sigma_f="exp_0.1_0.05").phases(model)
             if phase.name == "warm-up"
         )
         theta, posterior = model.init(jax.random.key(0)), warm_up.mover.posterior

@@ -102,3 +102,19 @@ def test_bayesian_chains_start_from_the_prior():
         weights = np.asarray(state.theta * model.unit_factors)
     assert abs(weights.mean()) < 4 / np.sqrt(weights.size)
     assert abs(weights.var() - 1) < 4 * np.sqrt(2 / weights.size)
+
+
+@pytest.mark.parametrize(
+    ("old", "error"),
+    [
+        (lambda: fd.EFI(preset="paper"), TypeError),
+        (lambda: fd.Dropout(preset="paper"), TypeError),
+        (lambda: fd.method("bayes", preset="paper"), ValueError),
+        (lambda: fd.method("pinn-paper"), ValueError),
+        (lambda: fd.method("paper-concrete-dropout"), ValueError),
+        (lambda: fd.PaperPINN, AttributeError),
+    ],
+)
+def test_old_names_say_the_new_ones(old, error):
+    with pytest.raises(error, match=r'fiducial\.paper\.[a-z_]+\("poisson"\)'):
+        old()

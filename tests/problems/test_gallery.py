@@ -169,12 +169,3 @@ def test_nothing_left_to_decide_is_said():
     diagnosis = fd.fit(fixed, fd.EFIDirect(draws=50), seed=0, multistart=False).diagnose()
     assert diagnosis.verdict == "do not trust"
     assert any("nothing for the data to decide" in reason for reason in diagnosis.reasons)
-
-
-@pytest.mark.parametrize("name", sorted(n for n in catalogue.problems() if fd.problem(n).paper))
-def test_settings_of_the_paper_can_be_read(name):
-    with jax.enable_x64(True):
-        chain = fd.EFI(preset="paper").phases(bind(fd.problem(name)))[-1]
-    assert chain.steps * chain.sampling.thin == pytest.approx(
-        fd.problem(name).paper["efi"]["steps"], rel=0.01
-    )

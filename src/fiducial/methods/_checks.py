@@ -1,7 +1,7 @@
 """Checks that several methods share, each of one fact."""
 
 from .. import limits
-from ..checks import Check, Limit, statement
+from ..checks import Check, Limit
 
 
 def failed_draws(share: float) -> Check:
@@ -79,16 +79,4 @@ def dropout_rate(rate: float) -> Check:
         severe=False,
         meaning="the width of the band follows from the rate, which the data do not determine",
         advice="compare with efi-direct (--against efi-direct)",
-    )
-
-
-def trajectory() -> Check:
-    """Warn that the limits are percentiles over a training trajectory."""
-    return statement(
-        "limits that are intervals",
-        ok=False,
-        severe=True,
-        meaning="the limits are percentiles over a training trajectory: they show how the"
-        " optimiser fluctuates, not how errors of the data would have moved the answer",
-        advice="use efi-direct",
     )

@@ -38,17 +38,6 @@ def require_noise(method: AbstractMethod, problem: Problem) -> None:
         )
 
 
-def require_paper(method: Any, problem: Problem) -> None:
-    """Raise a ``ValueError`` if the paper's settings are asked for and the problem has
-    none for this method.
-    """
-    if method.preset == "paper" and method.name not in problem.paper:
-        raise ValueError(
-            f"{method.name}: the paper has no settings for '{problem.name}' by this method; leave"
-            " preset out, or use pinn"
-        )
-
-
 def require_mlp(name: str, problem: Problem) -> None:
     """Raise a ``ValueError`` if the problem's network is not a fully connected one."""
     if not isinstance(problem.recipe, MLP):

@@ -140,6 +140,15 @@ class AbstractMethod(eqx.Module):
     linear: ClassVar[bool] = False
     chains: eqx.AbstractVar[int]
 
+    def __new__(cls, *args: Any, **settings: Any) -> Self:
+        if "preset" in settings:
+            raise TypeError(
+                f"{cls.__name__}(preset=...): the paper's methods are functions of"
+                f' fiducial.paper, such as fiducial.paper.efi("poisson"); on the command line'
+                " --method paper-efi"
+            )
+        return super().__new__(cls)
+
     def check(self, problem: Problem) -> None:
         """Raise a ``ValueError`` that says what to do if the method cannot serve the
         problem.

@@ -11,15 +11,14 @@ from ..model.model import Data, Model
 from ..numerics.hamiltonian import Mover
 from ..numerics.mixing import convergence
 from ..numerics.posterior import Posterior, Priors, tightness
-from ..phases.adam import Adam
 from ..phases.base import AbstractPhase
 from ..phases.hamiltonian_draws import HamiltonianDraws
 from ..phases.hamiltonian_warm_up import WarmUp
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.problem import Problem
-from ..schedules import constant, early, parse
+from ..schedules import early, parse
 from . import _checks
-from ._requirements import require_choice, require_noise, require_paper, require_positive
+from ._requirements import require_choice, require_noise, require_positive
 from .base import AbstractMethod, Answer, Facts, Outcome
 
 
@@ -65,15 +64,10 @@ class Bayes(AbstractMethod):
             standard deviation of 1 around the guess of a positive constant, and of 2
             around a guess of a noise size from the data.
         start: where chains start: ``"lm"`` from fits, ``"random"`` from networks with
-            random weights, ``"prior"`` from draws of the prior; by default from fits,
-            with the preset from the prior.
+            random weights, ``"prior"`` from draws of the prior.
         lm_steps: largest number of Levenberg-Marquardt steps of the fits.
         chains: number of chains.
         precision: ``"float64"`` or ``"float32"``, for the chains.
-        preset: ``"paper"`` for the paper's settings for a ready problem: ``hmc`` in
-            float32 with the paper's step sizes, and priors on weights that act on
-            unscaled inputs. As in the published code, chains start from the prior,
-            unless they are trained first.
 
     Reference:
         Yang, Meng, Karniadakis (2021), B-PINNs, J. Comput. Phys. 425; Hoffman, Gelman
@@ -92,11 +86,10 @@ class Bayes(AbstractMethod):
     doublings: int = 6
     sigma_f: float | str | None = None
     priors: Priors | None = None
-    start: str | None = None
+    start: str = "lm"
     lm_steps: int = 1200
     chains: int = 4
     precision: str = "float64"
-    preset: str | None = None
     name: ClassVar[str] = "bayes"
     summary: ClassVar[str] = (
         "normal priors on all weights, and Hamiltonian Monte Carlo; an exact equation needs errors"
@@ -110,11 +103,10 @@ class Bayes(AbstractMethod):
         require_choice(
             self,
             sampler=("nuts", "hmc"),
-            start=(None, "lm", "random", "prior"),
+            start=("lm", "random", "prior"),
             precision=("float64", "float32"),
-            preset=(None, "paper"),
         )
-        if self.sampler == "nuts" and self.precision == "float32" and self.preset is None:
+        if self.sampler == "nuts" and self.precision == "float32":
             raise ValueError(
                 "Bayes(precision='float32'): the sampler nuts runs in float64 only; give"
                 " sampler='hmc', or leave precision out"
@@ -124,7 +116,6 @@ class Bayes(AbstractMethod):
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
-        require_paper(self, problem)
         try:
             import blackjax  # noqa: F401
         except ImportError as error:
@@ -134,49 +125,15 @@ class Bayes(AbstractMethod):
             ) from error
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        if self.preset == "paper":
-            return self._paper(model)
         last = None if self.sigma_f is None else float(parse(self.sigma_f)(jnp.asarray(1.0)))
         posterior = Posterior(model, last, priors=self.priors)
         mover = Mover(
             posterior, self.sampler, self.leapfrog, self.doublings, jnp.dtype(self.precision)
         )
         falling = early(parse(self.sigma_f), 0.5) if isinstance(self.sigma_f, str) else None
-        first = self._first(self.start or "lm")
+        first = (LevenbergMarquardt(self.lm_steps),) if self.start == "lm" else ()
         warm_up = WarmUp(self.warm_steps, mover, sigma_f=falling, from_prior=self.start == "prior")
         return *first, warm_up, HamiltonianDraws(self.draws * self.thin, self.thin, mover)
-
-    def _first(self, start: str) -> tuple[AbstractPhase, ...]:
-        return (LevenbergMarquardt(self.lm_steps),) if start == "lm" else ()
-
-    def _paper(self, model: Model) -> tuple[AbstractPhase, ...]:
-        table = model.problem.paper[self.name]
-        chosen = table["sigma_f"] if self.sigma_f is None else self.sigma_f
-        last = float(parse(chosen)(jnp.asarray(1.0)))
-        mover = Mover(
-            Posterior(model, last, plain=True, priors=self.priors),
-            "hmc",
-            table["leapfrog"],
-            self.doublings,
-            jnp.dtype("float32"),
-        )
-        steps, warm = table["steps"], round(table["burn_in"] * table["steps"])
-        # schedules run over the annealing period, which is a part of the burn-in
-        annealed = max(table["annealing"] * steps / warm, 1e-6)
-        rate = parse(table["learning_rate"].get(str(chosen), table["learning_rate"]["default"]))
-        start = self.start or "prior"
-        first = self._first(start)
-        if table["pretrain"] and self.start is None:
-            first = (Adam(table["pretrain"], constant(1e-3), dtype=jnp.float32),)
-        thin = max(1, (steps - warm) // 1000)
-        warm_up = WarmUp(
-            warm,
-            mover,
-            early(rate, annealed),
-            early(parse(chosen), annealed),
-            from_prior=start == "prior",
-        )
-        return *first, warm_up, HamiltonianDraws((steps - warm) // thin * thin, thin, mover)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         extra = outcome.extra["draw"]

@@ -11,16 +11,14 @@ from ..phases.base import AbstractPhase
 from ..phases.dropout_passes import DropoutPasses
 from ..phases.dropout_training import DropoutTraining
 from ..posing.problem import Problem
-from ..schedules import exponential, parse
+from ..schedules import exponential
 from . import _checks
 from ._requirements import (
     require_choice,
     require_mlp,
     require_noise,
-    require_paper,
     require_positive,
 )
-from ._trajectory_answer import trajectory_answer
 from .base import AbstractMethod, Answer, Facts, Outcome
 
 
@@ -52,8 +50,6 @@ class ConcreteDropout(AbstractMethod):
         length_scale: one over the standard deviation of the weights' normal prior.
         chains: number of networks, trained from different starts.
         precision: ``"float32"`` or ``"float64"``, for the training.
-        preset: ``"paper"`` for a plain network trained with the steps that the paper
-            states for dropout, and draws taken along the second half of the training.
 
     Reference:
         Gal, Hron, Kendall (2017), Concrete dropout, NeurIPS.
@@ -68,7 +64,6 @@ class ConcreteDropout(AbstractMethod):
     length_scale: float = 0.01
     chains: int = 1
     precision: str = "float32"
-    preset: str | None = None
     name: ClassVar[str] = "concrete-dropout"
     summary: ClassVar[str] = (
         "dropout with a learnt rate for each hidden layer; widths follow from the prior of the"
@@ -77,7 +72,7 @@ class ConcreteDropout(AbstractMethod):
 
     def __check_init__(self) -> None:
         require_positive(self, "draws", "train_steps", "chains")
-        require_choice(self, precision=("float32", "float64"), preset=(None, "paper"))
+        require_choice(self, precision=("float32", "float64"))
         if not self.length_scale > 0:
             raise ValueError(
                 f"ConcreteDropout(length_scale={self.length_scale}): give a positive number, such"
@@ -87,44 +82,21 @@ class ConcreteDropout(AbstractMethod):
     def check(self, problem: Problem) -> None:
         require_mlp(self.name, problem)
         require_noise(self, problem)
-        require_paper(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        training = self._training(model)
-        return (
-            (training,)
-            if self.preset == "paper"
-            else (training, DropoutPasses(self.draws, training.rates))
-        )
+        training = self._training()
+        return training, DropoutPasses(self.draws, training.rates)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
-        state = outcome.state
-        paper = self.preset == "paper"
-        learnt = self._training(model).rates(state.logits) if paper else state.rates
-        rates = np.asarray(learnt, float).mean(axis=1)
+        rates = np.asarray(outcome.state.rates, float).mean(axis=1)
         facts = ConcreteFacts(rate=rates.max(axis=1), layer_rates=rates)
-        if paper:
-            answer = trajectory_answer(outcome, model.problem.paper[self.name]["burn_in"])
-            return answer._replace(facts=facts)
-        theta = np.asarray(state.theta[:, 0], float)
+        theta = np.asarray(outcome.state.theta[:, 0], float)
         return Answer(estimate=theta, draws=outcome.draws["draw"], facts=facts)
 
     def judge(self, facts: Any, model: Model) -> list[Check]:
-        paper = self.preset == "paper"
-        own = _checks.trajectory() if paper else _checks.dropout_rate(facts.rate)
-        return [*super().judge(facts, model), own]
+        return [*super().judge(facts, model), _checks.dropout_rate(facts.rate)]
 
-    def _training(self, model: Model) -> DropoutTraining:
-        if self.preset == "paper":
-            table = model.problem.paper[self.name]
-            return DropoutTraining(
-                table["steps"],
-                parse(table["learning_rate"]),
-                None,
-                self.length_scale,
-                plain=True,
-                trajectory=True,
-            )
+    def _training(self) -> DropoutTraining:
         rate = exponential(self.learning_rate, self.learning_rate / 100)
         return DropoutTraining(
             self.train_steps, rate, None, self.length_scale, dtype=jnp.dtype(self.precision)

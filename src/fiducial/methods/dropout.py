@@ -11,10 +11,9 @@ from ..phases.base import AbstractPhase
 from ..phases.dropout_passes import DropoutPasses
 from ..phases.dropout_training import DropoutTraining
 from ..posing.problem import Problem
-from ..schedules import exponential, parse
+from ..schedules import exponential
 from . import _checks
-from ._requirements import require_choice, require_mlp, require_paper, require_positive
-from ._trajectory_answer import trajectory_answer
+from ._requirements import require_choice, require_mlp, require_positive
 from .base import AbstractMethod, Answer, Facts, Outcome
 
 
@@ -22,8 +21,7 @@ class DropoutFacts(Facts):
     """Facts about dropout.
 
     Attributes:
-        rate: share of hidden units that are left out; None for draws along a training
-            trajectory.
+        rate: share of hidden units that are left out.
     """
 
     rate: Any = None
@@ -43,10 +41,6 @@ class Dropout(AbstractMethod):
         learning_rate: Adam's step size at the start; it falls to a hundredth of that.
         chains: number of networks, trained from different starts.
         precision: ``"float32"`` or ``"float64"``, for the training.
-        preset: ``"paper"`` for the paper's settings for a ready problem: plain
-            networks, a constant step size, draws taken along the second half of the
-            training, and, as in its published code, no units left out in the first of
-            several hidden layers.
 
     Reference:
         Gal, Ghahramani (2016), Dropout as a Bayesian approximation, ICML; for PINNs
@@ -62,7 +56,6 @@ class Dropout(AbstractMethod):
     learning_rate: float = 3e-3
     chains: int = 1
     precision: str = "float32"
-    preset: str | None = None
     name: ClassVar[str] = "dropout"
     summary: ClassVar[str] = (
         "a network with hidden units left out at random, in training and in forward passes after"
@@ -71,7 +64,7 @@ class Dropout(AbstractMethod):
 
     def __check_init__(self) -> None:
         require_positive(self, "draws", "train_steps", "chains")
-        require_choice(self, precision=("float32", "float64"), preset=(None, "paper"))
+        require_choice(self, precision=("float32", "float64"))
         if not 0 < self.rate < 1:
             raise ValueError(
                 f"Dropout(rate={self.rate}): give a share between 0 and 1, such as 0.05; without"
@@ -80,21 +73,8 @@ class Dropout(AbstractMethod):
 
     def check(self, problem: Problem) -> None:
         require_mlp(self.name, problem)
-        require_paper(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        if self.preset == "paper":
-            table = model.problem.paper[self.name]
-            return (
-                DropoutTraining(
-                    table["steps"],
-                    parse(table["learning_rate"]),
-                    self.rate,
-                    plain=True,
-                    trajectory=True,
-                    spare_first=True,
-                ),
-            )
         training = DropoutTraining(
             self.train_steps,
             exponential(self.learning_rate, self.learning_rate / 100),
@@ -104,8 +84,6 @@ class Dropout(AbstractMethod):
         return training, DropoutPasses(self.draws, training.rates)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
-        if self.preset == "paper":
-            return trajectory_answer(outcome, model.problem.paper[self.name]["burn_in"])
         theta = np.asarray(outcome.state.theta[:, 0], float)
         return Answer(
             estimate=theta,
@@ -114,6 +92,4 @@ class Dropout(AbstractMethod):
         )
 
     def judge(self, facts: Any, model: Model) -> list[Check]:
-        paper = self.preset == "paper"
-        own = _checks.trajectory() if paper else _checks.dropout_rate(facts.rate)
-        return [*super().judge(facts, model), own]
+        return [*super().judge(facts, model), _checks.dropout_rate(facts.rate)]

@@ -1,29 +1,25 @@
 """Extended fiducial inference: Algorithm 1 of the paper."""
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from ..checks import Check
 from ..kernels import kernels_by_name
 from ..kernels.base import AbstractKernel
-from ..kernels.sgld import SGLD
 from ..model.model import Data, Model
 from ..numerics.energy import EnergyWeights
 from ..numerics.hyper_network import HyperNetworkShape
 from ..numerics.linearisation import Linearisation, most_directions
-from ..numerics.weight_update import GaussNewton, GradientDescent
+from ..numerics.weight_update import GaussNewton
 from ..phases.base import AbstractPhase
 from ..phases.fiducial_chain import Dynamics, FiducialChain, Sampling
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.networks import MLP
 from ..posing.problem import Problem
-from ..schedules import early, parse
 from ._chain_answer import chain_answer, judge_chain
-from ._requirements import require_choice, require_noise, require_paper, require_positive
+from ._requirements import require_choice, require_noise, require_positive
 from .base import AbstractMethod, Answer, Outcome
 
 _STIFFNESS = 20.0
@@ -56,8 +52,6 @@ _WARM_UP = 12
 """Draws that are left out at the start, where the errors are still those of the pilot
 fit: 24 relaxation times.
 """
-_PAPER_DRAWS = 1000
-"""Draws that are kept of each chain of the paper's 200,000 iterations."""
 
 
 class EFI(AbstractMethod):
@@ -83,17 +77,10 @@ class EFI(AbstractMethod):
         last_layers: let the hyper-network give the constants and this number of last
             layers of the model's network only, and keep the others as the pilot fit
             has them; None for all layers.
-        batch: number of observations that a step of the weights sees, with the preset;
-            None for all.
         lm_steps: largest number of Levenberg-Marquardt steps of the pilot fit.
         precision: ``"float64"`` or ``"float32"``, for the chain; the pilot fit is
             always in float64.
         chains: number of chains, each with a pilot fit of its own.
-        preset: ``"paper"`` for the paper's settings for a ready problem: stochastic
-            gradient descent with momentum, Langevin dynamics and a fixed number of
-            iterations, starting from a fresh network. ``effective``, ``draws``,
-            ``kernel``, ``hidden`` and ``neck`` are then not used, and ``learning_rate``
-            multiplies that of the paper.
 
     Reference:
         Shih, Jiang, Liang (2025), Uncertainty Quantification for Physics-Informed
@@ -111,11 +98,9 @@ class EFI(AbstractMethod):
     neck: int = 16
     neck_sd: float = 0.0
     last_layers: int | None = None
-    batch: int | None = None
     lm_steps: int = 1200
     precision: str = "float64"
     chains: int = 4
-    preset: str | None = None
     name: ClassVar[str] = "efi"
     summary: ClassVar[str] = (
         "Algorithm 1: a chain over the errors, and a network that learns which parameters belong to"
@@ -124,17 +109,17 @@ class EFI(AbstractMethod):
 
     def __check_init__(self) -> None:
         require_positive(self, "effective", "draws", "neck", "lm_steps", "chains")
-        require_choice(self, precision=("float64", "float32"), preset=(None, "paper"))
+        require_choice(self, precision=("float64", "float32"))
         if not isinstance(self.kernel, AbstractKernel) and self.kernel not in kernels_by_name():
             names = ", ".join(map(repr, sorted(kernels_by_name())))
             raise ValueError(
                 f"EFI(kernel={self.kernel!r}): give one of {names}, or an object of a class of"
                 " your own derived from fiducial.extend.AbstractKernel"
             )
-        if not 0 < self.learning_rate <= (1 if self.preset is None else float("inf")):
+        if not 0 < self.learning_rate <= 1:
             raise ValueError(
-                f"EFI(learning_rate={self.learning_rate}): give a number above 0 and, without"
-                " preset, at most 1; it is the share of the way to the fit that a step goes"
+                f"EFI(learning_rate={self.learning_rate}): give a share of the way to the fit,"
+                " above 0 and at most 1"
             )
         if not 0 <= self.neck_sd < float("inf"):
             raise ValueError(
@@ -145,11 +130,6 @@ class EFI(AbstractMethod):
             raise ValueError(
                 f"EFI(hidden={self.hidden}): give the widths of layers, such as (16, 16)"
             )
-        if self.batch is not None and (self.batch < 1 or self.preset is None):
-            raise ValueError(
-                f"EFI(batch={self.batch}): give at least one observation, and only with"
-                " preset='paper'; Gauss-Newton steps see all"
-            )
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
@@ -158,12 +138,6 @@ class EFI(AbstractMethod):
             raise ValueError(
                 f"EFI(last_layers={self.last_layers}): the network has {layers or 'no'} layers to"
                 " choose from; it must be an MLP"
-            )
-        count = sum(g.y.size for g in problem.groups if not g.exact)
-        if self.batch is not None and self.batch > count:
-            raise ValueError(
-                f"EFI(batch={self.batch}): there are {count} noisy observations; give at most"
-                f" {count}, or None for all"
             )
         for g in problem.groups:
             unknown = g.noise_unknowns()
@@ -174,14 +148,11 @@ class EFI(AbstractMethod):
                     f"efi: the {others[0]} of '{g.name}' is unknown, and efi can infer sizes of"
                     " errors only; use efi-direct, or give the value that it finds"
                 )
-        require_paper(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         return LevenbergMarquardt(self.lm_steps), self._chain(model)
 
     def _chain(self, model: Model) -> FiducialChain:
-        if self.preset == "paper":
-            return _paper_chain(model, self)
         kernel = self._kernel
         stiffness = self._stiffness(model)
         step_size = kernel.step_size(1 + stiffness * _growth(model))
@@ -189,7 +160,7 @@ class EFI(AbstractMethod):
         return FiducialChain(
             steps=_WARM_UP + self.draws,
             sampling=Sampling(thin, warm_up=_WARM_UP, effective=self.effective),
-            shape=self._shape(self.hidden, self.neck),
+            shape=HyperNetworkShape(tuple(self.hidden), self.neck, self.neck_sd, self.last_layers),
             dynamics=Dynamics(
                 kernel=kernel,
                 step_size=lambda model, fit, progress: jnp.asarray(step_size),
@@ -199,13 +170,8 @@ class EFI(AbstractMethod):
             dtype=jnp.dtype(self.precision),
         )
 
-    def _shape(self, hidden: Sequence[int], neck: int) -> HyperNetworkShape:
-        return HyperNetworkShape(tuple(hidden), neck, self.neck_sd, self.last_layers)
-
     @property
     def _kernel(self) -> AbstractKernel:
-        if self.preset == "paper":
-            return SGLD()
         if isinstance(self.kernel, AbstractKernel):
             return self.kernel
         return kernels_by_name()[self.kernel]()
@@ -265,64 +231,3 @@ def _growth(model: Model) -> float:
             rarest = g.y.size / _KERNEL_RESERVE / max(free * root**3, 1e-9)
             growth = max(growth, rarest)
     return min(growth, _MOST_GROWTH)
-
-
-def _squared_sizes(model: Model, fit: Linearisation) -> dict[str, Array]:
-    """Return the variance of each noisy observation at the pilot fit, by group."""
-    noise = model.noise(fit.theta)
-    return {
-        g.name: (
-            g.noise.push(jnp.zeros(g.y.size), jnp.ones(g.y.size), g.points, noise[g.name]) ** 2
-        )
-        for g in model.groups
-        if g.noise is not None
-    }
-
-
-def _paper_chain(model: Model, method: EFI) -> FiducialChain:
-    """Return the chain with the paper's settings for the problem; these give energies
-    and step sizes in units of the data, not of their errors.
-    """
-    table: Any = model.problem.paper["efi"]
-    *hidden, neck = table["encoder"]
-    inverse_temperature = early(parse(table["lambda"]), table["annealing"])
-    momentum = early(parse(table["momentum"]), table["annealing"])
-    rate = parse(table["learning_rate"])
-    error_rate = parse(table["sgld_learning_rate"])
-    thin = max(1, table["steps"] // _PAPER_DRAWS)
-    draws = table["steps"] // thin
-
-    def energy_weights(model: Model, fit: Linearisation, progress: Array) -> EnergyWeights:
-        now = inverse_temperature(progress)
-        noisy = {name: 2 * now * s for name, s in _squared_sizes(model, fit).items()}
-        exact = {
-            g.name: 2 * now * table["eta_f"] * model.scales[g.name] ** 2
-            for g in model.groups
-            if g.exact
-        }
-        return EnergyWeights(
-            noisy=noisy,
-            exact=exact,
-            scatter=table["eta_theta"] * now,
-            stiffness=jnp.mean(jnp.concatenate(list(noisy.values()))),
-        )
-
-    def step_size(model: Model, fit: Linearisation, progress: Array) -> Array:
-        sizes = jnp.concatenate(list(_squared_sizes(model, fit).values()))
-        return error_rate(progress) / sizes
-
-    return FiducialChain(
-        steps=draws,
-        sampling=Sampling(thin, warm_up=round(table["burn_in"] * draws)),
-        shape=method._shape(hidden, neck),
-        dynamics=Dynamics(
-            kernel=SGLD(),
-            step_size=step_size,
-            energy_weights=energy_weights,
-            update=GradientDescent(
-                lambda progress: method.learning_rate * rate(progress), momentum, method.batch
-            ),
-        ),
-        plain=True,
-        dtype=jnp.dtype(method.precision),
-    )

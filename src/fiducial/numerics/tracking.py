@@ -150,17 +150,8 @@ def _refactor(
     rise = directions.T @ noisy @ jnp.concatenate([along, back], axis=1)
     real = jnp.sum(directions**2, axis=0) > 0
     rise = jnp.where(real[:, None], rise, 0.0)
-<<<<<<< HEAD
     unit = jnp.diag(real.astype(jnp.float64))
-    along = along @ eliminate(only(rise[:, : len(real)], real), unit)[0]
-=======
-    along = (
-        along
-        @ eliminate(informed_block(rise[:, : len(real)], real), jnp.diag(real.astype(jnp.float64)))[
-            0
-        ]
-    )
->>>>>>> w-a
+    along = along @ eliminate(informed_block(rise[:, : len(real)], real), unit)[0]
     back = back - along @ rise[:, len(real) :]
     return tracker._replace(
         along=(scale * along).astype(tracker.along.dtype),
@@ -173,18 +164,10 @@ def turn_tangent(
 ) -> Tracker:
     """Return the tracker with ``moves`` and ``tangent`` at ``theta``."""
     if model.has_free_function:
-<<<<<<< HEAD
         return tracker
-    view = view_at(model, pilot, theta, tracker.along, tracker.restore)
+    view = tangent_view(model, pilot, theta, tracker.along, tracker.restore)
     dtype = tracker.along.dtype
     return tracker._replace(moves=view.moves.astype(dtype), tangent=view.tangent.astype(dtype))
-=======
-        return at
-    seen = tangent_view(model, pilot, theta, at.along, at.restore)
-    return at._replace(
-        moves=seen.moves.astype(at.along.dtype), tangent=seen.tangent.astype(at.along.dtype)
-    )
->>>>>>> w-a
 
 
 def follow(
@@ -256,7 +239,7 @@ def _follow_solution(
     see the module's text for its formula.
     """
     real = jnp.sum(tracker.along**2, axis=0) > 0
-    gram = only(tracker.tangent.T @ tracker.tangent, real)
+    gram = informed_block(tracker.tangent.T @ tracker.tangent, real)
     right = jnp.stack(
         [-tracker.moves.T @ gradient / energy.stiffness, tracker.tangent.T @ change], axis=1
     )
@@ -278,7 +261,6 @@ def _follow_free_function(
 ) -> Followed:
     """Return the ridge-damped Gauss-Newton step where a whole function is free.
 
-<<<<<<< HEAD
     With ``c`` for ``_CAUTION``, ``J`` the rows of all groups and both gradients ``g``
     in units of the prior scales, it is ``-(J^T J + c)^-1 g``, solved in the dual form.
     """
@@ -288,37 +270,6 @@ def _follow_free_function(
     scale = jnp.asarray(model.prior_scale, dtype).at[model.noise_slice].set(0.0)
     jacobian = jnp.concatenate([noisy, jnp.sqrt(energy.exact_weight_ratio) * exact]) * scale
     slopes = scale[:, None] * jnp.stack([gradient / energy.stiffness, -noisy.T @ change], axis=1)
-=======
-        def gap(raw: Array) -> Array:
-            return energy.gap(seen.means, theta.at[place].set(raw), z, data)
-
-        rows, columns = gap(theta[place]), jax.jacfwd(gap)(theta[place])
-        shares = jax.vmap(inside, in_axes=1, out_axes=1)(columns)
-        right = columns.T @ rows - shares.T @ inside(rows)
-        move = -eliminate(columns.T @ columns - shares.T @ shares, right[:, None])[0][:, 0]
-        theta = theta.at[place].add(jnp.clip(move, -_LONGEST, _LONGEST))
-    coming = energy.collapse(energy.gap(seen.means, theta, z, data) - seen.gap)
-    if not model.has_free_function:
-        real = jnp.sum(at.along**2, axis=0) > 0
-        gram = informed_block(at.tangent.T @ at.tangent, real)
-        right = jnp.stack([-at.moves.T @ gradient / energy.typical, at.tangent.T @ coming], axis=1)
-        found, _ = eliminate(gram, jnp.where(real[:, None], right, 0.0))
-        move = at.moves @ (found[:, 0] + found[:, 1])
-        restored = (at.restore @ seen.slip.astype(at.restore.dtype)).astype(dtype)
-        move = _short(move, at.tangent @ (found[:, 0] + found[:, 1]))
-        # what has slipped is brought back before the next slips
-        move, restored = (
-            _within(move / jnp.maximum(1.0, slip_size(energy, seen.slip)), at.longest),
-            _within(restored, at.longest),
-        )
-        return Followed(theta + move - restored, right[:, 0] @ found[:, 0])
-    # where a whole function is free the tangent turns too fast for that of the pilot
-    # fit, but there are fewer rows
-    noisy, exact = (j.astype(dtype) for j in jacobians(model, theta, pilot.astype(dtype)))
-    free = jnp.asarray(model.prior_scale, dtype).at[place].set(0.0)
-    jacobian = jnp.concatenate([noisy, jnp.sqrt(energy.firmness) * exact]) * free
-    slopes = free[:, None] * jnp.stack([gradient / energy.typical, -noisy.T @ coming], axis=1)
->>>>>>> w-a
     factor = jsl.cho_factor(jacobian @ jacobian.T + _CAUTION * jnp.eye(len(jacobian), dtype=dtype))
     solved = slopes - jacobian.T @ jsl.cho_solve(factor, jacobian @ slopes)
     found = -scale[:, None] * solved / _CAUTION

@@ -33,6 +33,7 @@ class PaperBayes(AbstractMethod):
     comes first. Chains are judged as those of ``bayes``.
 
     Arguments:
+        chains: number of chains.
         steps: number of moves.
         burn_in: share of the moves whose draws are left out.
         annealing: share of the moves over which ``sigma_f`` and ``learning_rate``
@@ -45,7 +46,6 @@ class PaperBayes(AbstractMethod):
             for fresh networks.
         priors: normal priors by name; see ``fiducial.Bayes``.
         lm_steps: largest number of Levenberg-Marquardt steps of the fits.
-        chains: number of chains.
 
     Reference:
         Yang, Meng, Karniadakis (2021), B-PINNs, J. Comput. Phys. 425; the paper cited

@@ -21,12 +21,12 @@ class PaperConcreteDropout(AbstractMethod):
     along the training.
 
     Arguments:
+        chains: number of networks.
         steps: number of Adam steps.
         burn_in: share of the steps whose draws are left out.
         learning_rate: schedule of Adam's step size.
         length_scale: weights have a normal prior with a standard deviation of one over
             this; the paper does not state its own.
-        chains: number of networks.
 
     Reference:
         Gal, Hron, Kendall (2017), Concrete dropout, NeurIPS; the paper cited in the

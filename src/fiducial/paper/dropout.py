@@ -20,11 +20,11 @@ class PaperDropout(AbstractMethod):
     hidden layers.
 
     Arguments:
+        chains: number of networks.
         steps: number of Adam steps.
         burn_in: share of the steps whose draws are left out.
         learning_rate: schedule of Adam's step size.
         rate: share of hidden units that are left out.
-        chains: number of networks.
 
     Reference:
         The paper cited in the README, its tables of settings.

@@ -17,9 +17,8 @@ from ..numerics.energy import EnergyWeights
 from ..numerics.hyper_network import HyperNetworkShape
 from ..numerics.linearisation import Linearisation
 from ..numerics.weight_update import GradientDescent
-from ..phases._fiducial_iteration import Dynamics
 from ..phases.base import AbstractPhase
-from ..phases.fiducial_chain import FiducialChain, Sampling
+from ..phases.fiducial_chain import Dynamics, FiducialChain, Sampling
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.problem import Problem
 from ..schedules import early, parse
@@ -35,6 +34,7 @@ class PaperEFI(AbstractMethod):
     A pilot fit precedes the chain, for the diagnosis and for layers that are held.
 
     Arguments:
+        chains: number of chains.
         steps: iterations of a chain.
         burn_in: share of the iterations whose draws are left out.
         annealing: share of the iterations over which ``strength`` and ``momentum``
@@ -53,7 +53,6 @@ class PaperEFI(AbstractMethod):
         batch: number of observations that a step of the weights uses; None for all.
         lm_steps: largest number of Levenberg-Marquardt steps of the pilot fit.
         precision: ``"float64"`` or ``"float32"``, for the chain.
-        chains: number of chains.
 
     Reference:
         Shih, Jiang, Liang (2025), Uncertainty Quantification for Physics-Informed

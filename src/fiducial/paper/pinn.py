@@ -23,10 +23,10 @@ class PaperPINN(AbstractMethod):
     diagnosis always says "do not trust". For a point estimate use ``pinn``.
 
     Arguments:
+        chains: number of networks.
         steps: number of Adam steps.
         burn_in: share of the steps whose draws are left out.
         learning_rate: schedule of Adam's step size.
-        chains: number of networks.
         precision: ``"float32"`` or ``"float64"``.
 
     Reference:

@@ -1,12 +1,14 @@
 """The paper's settings by problem and method, as its tables state them.
 
 Schedules are written as in the paper (see ``fiducial.schedules.parse``). Step sizes of
-errors are in units of the data, not of their standard deviations.
+errors are in units of the data, not of their standard deviations. Numbers of
+chains are ours: several where the diagnosis compares chains with each other.
 """
 
 from typing import Any
 
 _EFI: dict[str, Any] = {
+    "chains": 4,
     "steps": 200_000,
     "burn_in": 0.1,
     "annealing": 0.1,
@@ -56,9 +58,10 @@ def _baselines(
         learning_rates: step sizes for values of ``sigma_f`` that have one of their own;
             1e-4 for the others.
     """
-    adam = {"steps": steps, "burn_in": 0.5, "learning_rate": 3e-4}
+    adam = {"chains": 1, "steps": steps, "burn_in": 0.5, "learning_rate": 3e-4}
     dropout = {**adam, "steps": dropout_steps or steps}
     bayes = {
+        "chains": 4,
         "steps": bayes_steps,
         "burn_in": 0.4,
         "annealing": annealing,

@@ -66,8 +66,6 @@ class Problem:
             each output at ``x`` and of each unknown, where theory gives it. ``data``
             holds the observed values by group; ``x`` is a vector for one coordinate,
             else a mapping.
-        paper: settings of the paper for this problem, by method, for
-            ``preset="paper"``.
         name: name of the problem.
         options: the options with which the catalogue made the problem, so that a saved
             result can be loaded by name.
@@ -95,7 +93,6 @@ class Problem:
     units: Mapping[str, str] = field(default_factory=dict)
     truth: Truth | None = None
     exact: ExactLimits | None = None
-    paper: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     name: str = "problem"
     options: Mapping[str, Any] | None = None
     groups: tuple[Group, ...] = field(init=False, repr=False)

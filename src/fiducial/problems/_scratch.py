@@ -19,7 +19,6 @@ from ..posing.problem import Output, Problem
 from ..posing.unknowns import AbstractUnknown, Positive, Real
 from ._curve import ExactCurve
 from ._lines import Lines
-from ._paper import SETTINGS
 from ._profile import Profile
 from ._waves import MLPWithWaves
 
@@ -125,7 +124,6 @@ def scratch_problem(
         observations=[*_counted(assay, noise), *_closed_ends(domain, list(guesses), n_t)],
         units=_units(assay),
         exact=_reference(diffusivity, transport, profile, assay) if has_reference else None,
-        paper=SETTINGS[name],
     )
 
 

@@ -18,7 +18,6 @@ from ..posing.problem import Output, Problem
 from ..posing.truth import Truth
 from ..posing.unknowns import AbstractUnknown, Positive, Real
 from ._option import ExactOption
-from ._paper import SETTINGS
 
 _STRIKE = 1.0
 _EXPIRY = 1.0
@@ -97,7 +96,6 @@ def black_scholes(
         ],
         truth=_truth(kind, unknown),
         exact=_exact(kind, sd, terms) if edge == "curve" and unknown is None else None,
-        paper=SETTINGS["black-scholes"],
     )
 
 

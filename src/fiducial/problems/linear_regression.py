@@ -20,15 +20,6 @@ _TRUE = (0.3, -1.0, 0.5, 0.8, -0.6)
 """True coefficients of the powers of 2x - 1."""
 
 
-class Polynomial(eqx.Module):
-    """A polynomial in x / 3 in place of a network, whose input is scaled to [-3, 3]."""
-
-    weights: jax.Array
-
-    def __call__(self, x: Any) -> Any:
-        return jnp.sum(self.weights * (x / 3) ** jnp.arange(self.weights.size), keepdims=True)
-
-
 def linear_regression(
     *, sd: float = 0.1, told: bool = True, n: int = 30, data_seed: int = 0
 ) -> Problem:
@@ -73,6 +64,15 @@ def linear_regression(
         ),
         exact=_ExactLimits(x, sd if told else None),
     )
+
+
+class Polynomial(eqx.Module):
+    """A polynomial in x / 3 in place of a network, whose input is scaled to [-3, 3]."""
+
+    weights: jax.Array
+
+    def __call__(self, x: Any) -> Any:
+        return jnp.sum(self.weights * (x / 3) ** jnp.arange(self.weights.size), keepdims=True)
 
 
 @dataclass(frozen=True)

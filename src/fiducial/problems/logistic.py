@@ -15,12 +15,6 @@ from ..posing.unknowns import Positive
 from ._curve import ExactCurve
 
 
-def _solution(t: Any, p: Any, exp: Any = np.exp) -> Any:
-    """Return the solution for a growth rate, a capacity and a start."""
-    rate, capacity, start = p
-    return capacity / (1 + (capacity / start - 1) * exp(-rate * t))
-
-
 def logistic(
     *,
     sd: float = 0.05,
@@ -69,3 +63,9 @@ def logistic(
         ),
         exact=ExactCurve(_solution, t, true, ("r", "K"), "u", sd=sd if told else None),
     )
+
+
+def _solution(t: Any, p: Any, exp: Any = np.exp) -> Any:
+    """Return the solution for a growth rate, a capacity and a start."""
+    rate, capacity, start = p
+    return capacity / (1 + (capacity / start - 1) * exp(-rate * t))

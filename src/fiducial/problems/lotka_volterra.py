@@ -27,14 +27,6 @@ _GRID = 4001
 """Number of times at which the true solution is tabulated."""
 
 
-def _equation(f: Any, t: Any, p: Any) -> tuple[Any, Any]:
-    prey, predator = f.prey(t), f.predator(t)
-    return (
-        derivative(f.prey, t) - p["growth"] * prey + _HUNT * prey * predator,
-        derivative(f.predator, t) - p["harvest"] * prey * predator + p["death"] * predator,
-    )
-
-
 def lotka_volterra(
     *, sd: float = 0.05, n: int = 40, observe: str = "prey", n_f: int = 100, data_seed: int = 0
 ) -> Problem:
@@ -81,6 +73,14 @@ def lotka_volterra(
             outputs={name: _table(times, solved[name], slopes[name]) for name in solved},
             unknowns=dict(_RATES),
         ),
+    )
+
+
+def _equation(f: Any, t: Any, p: Any) -> tuple[Any, Any]:
+    prey, predator = f.prey(t), f.predator(t)
+    return (
+        derivative(f.prey, t) - p["growth"] * prey + _HUNT * prey * predator,
+        derivative(f.predator, t) - p["harvest"] * prey * predator + p["death"] * predator,
     )
 
 

@@ -14,45 +14,11 @@ from ..posing.operators import derivative
 from ..posing.problem import Output, Problem
 from ..posing.unknowns import AbstractUnknown, Positive
 from ._curve import ExactCurve
-from ._paper import SETTINGS
 
 _FIRST = 3.0
 """First day of the data."""
 _MIDDLE = 20.0
 """A day of fast growth, whose volume the data determine well."""
-
-
-def _volume(t: Any, pace: Any, C: Any, log_volume: Any, exponent: Any, day: float) -> Any:
-    """Return the solution with ``pace = k theta`` whose volume has the given logarithm on
-    a day.
-    """
-    start = (np.exp(log_volume) / C) ** -exponent
-    return C * (1 + (start - 1) * np.exp(-pace * (t - day))) ** (-1 / exponent)
-
-
-def _exact(table: Table, theta: float | None, noise: str) -> ExactCurve:
-    """Return the exact limits: the solution is a known curve in k, C, the logarithm of
-    a volume, and the exponent where that is unknown.
-    """
-    times = table["time_days"]
-    h = np.sqrt(times) if noise == "sqrt" else 1.0
-    if theta is not None:
-        return ExactCurve(
-            lambda t, p: _volume(t, p[0] * theta, p[1], p[2], theta, _FIRST),
-            times,
-            (1.3, 7.5, -4.0),
-            ("k", "C"),
-            "p",
-            h=h,
-        )
-
-    # the data determine k theta and a volume in the middle well, so that importance
-    # samples around the fit cover the whole density
-    def curve(t: Any, p: Any) -> Any:
-        return np.where(np.asarray(p[3]) > 0, _volume(t, p[0], p[1], p[2], p[3], _MIDDLE), np.nan)
-
-    derived = {"k": lambda p: p[0] / p[3], "C": lambda p: p[1], "exponent": lambda p: p[3]}
-    return ExactCurve(curve, times, (0.13, 7.5, 1.0, 0.1), (), "p", derived=derived, h=h)
 
 
 def montroll(*, theta: float | None = 0.1, noise: str = "sqrt") -> Problem:
@@ -105,5 +71,37 @@ def montroll(*, theta: float | None = 0.1, noise: str = "sqrt") -> Problem:
         ],
         units={"t": "days", "p": "10^9 um^3", "k": "1/day", "C": "10^9 um^3"},
         exact=_exact(table, theta, noise),
-        paper=SETTINGS["montroll"],
     )
+
+
+def _volume(t: Any, pace: Any, C: Any, log_volume: Any, exponent: Any, day: float) -> Any:
+    """Return the solution with ``pace = k theta`` whose volume has the given logarithm on
+    a day.
+    """
+    start = (np.exp(log_volume) / C) ** -exponent
+    return C * (1 + (start - 1) * np.exp(-pace * (t - day))) ** (-1 / exponent)
+
+
+def _exact(table: Table, theta: float | None, noise: str) -> ExactCurve:
+    """Return the exact limits: the solution is a known curve in k, C, the logarithm of
+    a volume, and the exponent where that is unknown.
+    """
+    times = table["time_days"]
+    h = np.sqrt(times) if noise == "sqrt" else 1.0
+    if theta is not None:
+        return ExactCurve(
+            lambda t, p: _volume(t, p[0] * theta, p[1], p[2], theta, _FIRST),
+            times,
+            (1.3, 7.5, -4.0),
+            ("k", "C"),
+            "p",
+            h=h,
+        )
+
+    # the data determine k theta and a volume in the middle well, so that importance
+    # samples around the fit cover the whole density
+    def curve(t: Any, p: Any) -> Any:
+        return np.where(np.asarray(p[3]) > 0, _volume(t, p[0], p[1], p[2], p[3], _MIDDLE), np.nan)
+
+    derived = {"k": lambda p: p[0] / p[3], "C": lambda p: p[1], "exponent": lambda p: p[3]}
+    return ExactCurve(curve, times, (0.13, 7.5, 1.0, 0.1), (), "p", derived=derived, h=h)

@@ -4,7 +4,6 @@ import numpy as np
 
 from ..posing.problem import Problem
 from ..posing.truth import Truth
-from ._paper import SETTINGS
 from ._poisson import DOMAIN, END, ExactAnswer, known_f, linear, measured_u, solution
 
 
@@ -40,5 +39,4 @@ def poisson(
         observations=[measured_u(ends, sd, replicates, random), known_f(n_f)],
         truth=Truth(outputs={"u": solution}),
         exact=ExactAnswer(ends, sd),
-        paper=SETTINGS["poisson"],
     )

@@ -6,7 +6,6 @@ from ..posing.networks import MLP
 from ..posing.problem import Problem
 from ..posing.truth import Truth
 from ..posing.unknowns import Real
-from ._paper import SETTINGS
 from ._poisson import DOMAIN, END, ExactAnswer, known_f, measured_u, nonlinear, solution
 
 
@@ -56,5 +55,4 @@ def poisson_inverse(
         observations=[measured_u(x_u, sd, replicates, random), known_f(n_f, k)],
         truth=Truth(outputs={"u": solution}, unknowns={"k": k}),
         exact=ExactAnswer(x_u, sd, k=k, unknown_k=True),
-        paper=SETTINGS["poisson-inverse"],
     )

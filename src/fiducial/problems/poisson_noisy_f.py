@@ -4,7 +4,6 @@ import numpy as np
 
 from ..posing.problem import Problem
 from ..posing.truth import Truth
-from ._paper import SETTINGS
 from ._poisson import DOMAIN, END, ExactAnswer, linear, measured_f, measured_u, solution
 
 
@@ -51,5 +50,4 @@ def poisson_noisy_f(
         ],
         truth=Truth(outputs={"u": solution}),
         exact=ExactAnswer(x_u, sd, sd_f=sd_f, n_f=n_f),
-        paper=SETTINGS["poisson-noisy-f"],
     )

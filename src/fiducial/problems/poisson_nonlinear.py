@@ -4,7 +4,6 @@ import numpy as np
 
 from ..posing.problem import Problem
 from ..posing.truth import Truth
-from ._paper import SETTINGS
 from ._poisson import DOMAIN, END, ExactAnswer, measured_f, measured_u, nonlinear, solution
 
 
@@ -58,5 +57,4 @@ def poisson_nonlinear(
         ],
         truth=Truth(outputs={"u": solution}),
         exact=ExactAnswer(x_u, sd, k=k, sd_f=sd_f, n_f=n_f),
-        paper=SETTINGS["poisson-nonlinear"],
     )
