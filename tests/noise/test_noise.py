@@ -177,7 +177,8 @@ def test_correlation_lengths_are_found():
     x, t = (v.ravel() for v in np.meshgrid(np.arange(12.0), np.arange(6.0), indexing="ij"))
     points, noise = Points(("x", "t"), np.stack([x, t], axis=1)), fd.Correlated(over=("x", "t"))
     true = {"sd": 2.0, "length_x": 3.0, "length_t": 0.8}
-    y = noise.push(np.zeros(72), np.random.default_rng(4).standard_normal(72), points, true)
+    z = np.random.default_rng(4).standard_normal(72)
+    y = np.asarray(noise.push(np.zeros(72), z, points, true))
 
     def cost(logs):
         return -float(

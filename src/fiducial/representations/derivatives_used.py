@@ -84,7 +84,7 @@ def _indices_asked(quantity: AtPoint, row: np.ndarray, outputs: int) -> list[Ind
 
 def _trial_values(
     quantity: AtPoint, rows: np.ndarray, used: tuple[Index, ...], outputs: int
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[Array, Array]:
     """Return a quantity's values for random Taylor polynomials, and for functions that
     have the same derivatives at the point and differ elsewhere.
     """
