@@ -1,5 +1,5 @@
-"""A problem made computable: means of every group, their Jacobians and residual rows, as
-functions of one flat parameter vector ``theta``.
+"""A problem made computable: means of every group, their Jacobians and residual rows,
+as functions of one flat parameter vector ``theta``.
 
 All functions are for one data set and one ``theta``; the driver batches them."""
 
@@ -90,11 +90,12 @@ class Model:
         return self.layout.noise
 
     def locate(self, name: str) -> tuple[slice, AbstractUnknown]:
-        """Return where ``theta`` holds an unknown constant, or a noise parameter such as
-        ``sd_u``, and the unknown itself.
+        """Return where ``theta`` holds an unknown constant, or a noise parameter such
+        as ``sd_u``, and the unknown itself.
         """
         if name not in self.layout.named:
-            known = ", ".join(self.layout.named) or "none"
+            noise = [n for n in self.layout.named if n not in self.problem.unknowns]
+            known = ", ".join([*self.problem.unknowns, *noise]) or "none"
             raise ValueError(f"there is no unknown called '{name}'; there are {known}")
         return self.layout.named[name]
 
@@ -109,7 +110,9 @@ class Model:
         return self.ansatz.unknowns(theta)
 
     def noise(self, theta: Float[Array, " p"]) -> dict[str, NoiseParameters]:
-        """Return the unknown noise parameters of every noisy group, in the user's units."""
+        """Return the unknown noise parameters of every noisy group, in the user's
+        units.
+        """
         return noise_parameters(self.layout, theta)
 
     def with_noise(

@@ -193,8 +193,8 @@ class Ansatz(AbstractRepresentation):
         used: tuple[Index, ...],
         hidden_factors: Any = None,
     ) -> Coefficients:
-        """Return the network's Taylor polynomials around a point, or around each of many
-        points, with the derivatives ``used``.
+        """Return the network's Taylor polynomials around a point, or around each of
+        many points, with the derivatives ``used``.
         """
         middle, unit = (jnp.asarray(v, theta.dtype) for v in self.input)
         inputs = ((places.T - middle) / unit).T
