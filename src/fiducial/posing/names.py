@@ -46,7 +46,7 @@ def check_units(units: Mapping[str, Any], *known: Iterable[str]) -> None:
 
 
 def check_group_names(names: Iterable[str]) -> None:
-    """Raise a ``ValueError`` if a group of observations cannot be saved under its name."""
+    """Raise a ``ValueError`` if a group cannot be saved under its name."""
     odd = [name for name in names if "/" in name]
     if odd:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The problem: an equation, its domain, the unknown constants, and what was observed."""
+"""The problem: an equation, its domain, unknown constants, and observations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields

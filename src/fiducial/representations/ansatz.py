@@ -216,7 +216,7 @@ class Ansatz(AbstractRepresentation):
         return {name: u.constrain(raw[name]) for name, u in self.problem.unknowns.items()}
 
     def _as_field(self, raw: Callable[[tuple[Array, ...]], Array], p: dict[str, Array]) -> Field:
-        """Return the solution for a network's outputs as a function of the coordinates."""
+        """Return the solution for a network's outputs as a function of coordinates."""
         names = self.problem.domain.names
 
         def evaluate(values: tuple[Array, ...]) -> Float[Array, " outputs"]:
@@ -228,7 +228,7 @@ class Ansatz(AbstractRepresentation):
     def _in_units(
         self, raw: Float[Array, " outputs"], at: Any, p: dict[str, Array]
     ) -> Float[Array, " outputs"]:
-        """Return a network's outputs in the user's units, with the constraint applied."""
+        """Return a network's outputs in the user's units, with the constraint."""
         offset = jnp.asarray(self.output.offset, raw.dtype)
         unit = jnp.asarray(self.output.unit, raw.dtype)
         positive = self.output.positive
