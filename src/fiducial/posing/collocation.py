@@ -59,7 +59,10 @@ def grid(n: int | None = None, **per_coordinate: int) -> Collocation:
         missing = [name for name in domain.names if name not in per_coordinate and n is None]
         if unknown or missing:
             wanted = ", ".join(f"{name}=10" for name in domain.names)
-            raise ValueError(f"grid(...): give one number, or one per coordinate, grid({wanted})")
+            raise ValueError(
+                f"grid(...): give one number, or a number for each of {', '.join(domain.names)}:"
+                f" grid({wanted})"
+            )
         axes = [
             np.linspace(lo, hi, per_coordinate.get(name, n or 1))
             for name, lo, hi in zip(domain.names, domain.lower, domain.upper, strict=True)
