@@ -31,7 +31,7 @@ def test_weights_come_first_then_noise_sizes_then_constants_by_name():
 
 def test_a_parameter_vector_holds_what_its_layout_says(x64):
     model = bind(posed())
-    theta = np.asarray(model.init(jax.random.key(0)))
+    theta = np.array(model.init(jax.random.key(0)))
     _, b = model.locate("b")
     np.testing.assert_allclose(b.constrain(theta[model.locate("b")[0]]), [1.0, -3.0])
     theta[model.locate("k")[0]] = 1.0

@@ -117,8 +117,8 @@ class Problem:
                 )
         check_names(self.domain.names, self.outputs, self.unknowns)
         check_units(self.units, self.domain.names, self.outputs, self.unknowns)
-        if isinstance(self.observations, Observed):
-            put("observations", (self.observations,))
+        given = self.observations
+        put("observations", (given,) if isinstance(given, Observed) else tuple(given))
         if not self.observations:
             raise ValueError(
                 "a problem needs observations; give at least one, such as"

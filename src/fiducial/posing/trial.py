@@ -11,8 +11,7 @@ from .coordinates import user_point
 from .fields import Field
 
 Equation = Callable[[Any, Any, Any], Any]
-"""A function ``(field, at, p) -> residual`` of one point, or to a tuple of residuals.
-"""
+"""A function ``(field, at, p)`` of one point: its residual, or a tuple of residuals."""
 
 
 def parts_of(value: Any) -> tuple[Any, ...]:
@@ -56,8 +55,8 @@ def returned_shapes(
     except _UnknownNameError as error:
         known = ", ".join(guesses) or "none"
         raise ValueError(
-            f"{label} asks for {error}; the unknowns are {known}; declare it in unknowns={{...}} or"
-            " use one of these"
+            f"{label} asks for {error}; the unknowns are {known}: use one of them, or declare it in"
+            " unknowns={...}"
         ) from error
     except Exception as error:
         hint = _hint(error, coordinates)
