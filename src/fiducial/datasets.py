@@ -1,19 +1,19 @@
-"""Published measurements that come with the package, loaded by name and without a
-network.
+"""Published measurements that come with the package, available offline.
 
-Each function returns a mapping from column to NumPy array, which
-``Observed.from_table`` takes as it is."""
+Each function returns a mapping from column to NumPy array, a table for
+``Observed.from_table``."""
 
 from importlib.resources import files
 
 import numpy as np
 
 Table = dict[str, np.ndarray]
+"""The columns of a table by name."""
 
 
 def v79_tumour() -> Table:
-    """Growth of Chinese hamster V79 fibroblast tumour spheroids: 45 volumes over 60
-    days.
+    """Return the growth of Chinese hamster V79 fibroblast tumour spheroids: 45 volumes
+    over 60 days.
 
     Columns: ``time_days`` and ``volume`` (in 10^9 cubic micrometres).
 
@@ -30,7 +30,7 @@ def v79_tumour() -> Table:
 
 
 def scratch_assay() -> Table:
-    """Scratch assays of PC-3 cells: counts in columns of 50 um by 1430 um, at 38
+    """Return scratch assays of PC-3 cells: counts in columns of 50 um by 1430 um, at 38
     positions, 5 times and 6 initial cell numbers.
 
     Columns: ``initial_cells``, ``time_h``, ``position_um`` and the counts in three
@@ -51,7 +51,8 @@ def scratch_assay() -> Table:
 
 
 def nist(name: str) -> Table:
-    """A nonlinear regression of NIST's Statistical Reference Datasets.
+    """Return the data of a nonlinear regression of NIST's Statistical Reference
+    Datasets.
 
     Columns: ``x`` and ``y``.
 

@@ -47,14 +47,15 @@ class Layout:
         # JAX flattens dictionaries in order of their keys: network, noise, unknowns.
         end = sum(leaf.size for leaf in jax.tree.leaves(template["network"]))
         weights = slice(0, end)
-        named = {}
+        of_noise = {}
         for group, own in sorted(noise_unknowns.items()):
             for name, unknown in sorted(own.items()):
-                named[f"{name}_{group}"] = (slice(end, end + unknown.guess.size), unknown)
+                of_noise[f"{name}_{group}"] = (slice(end, end + unknown.guess.size), unknown)
                 end += unknown.guess.size
         noise = slice(weights.stop, end)
+        constants = {}
         for name, unknown in sorted(problem.unknowns.items()):
-            named[name] = (slice(end, end + unknown.guess.size), unknown)
+            constants[name] = (slice(end, end + unknown.guess.size), unknown)
             end += unknown.guess.size
         return cls(
             size=end,
@@ -62,7 +63,7 @@ class Layout:
             noise=noise,
             constants=slice(noise.stop, end),
             noise_unknowns=noise_unknowns,
-            named=named,
+            named={**constants, **of_noise},
             _unravel=unraveller(template),
         )
 
@@ -70,6 +71,15 @@ class Layout:
     def constant_count(self) -> int:
         """Number of unknown constants, each component of a vector counted."""
         return self.constants.stop - self.constants.start
+
+    def locate(self, name: str) -> tuple[slice, AbstractUnknown]:
+        """Return the place of an unknown constant, or of a noise parameter such as
+        ``sd_u``, and the unknown itself.
+        """
+        if name not in self.named:
+            known = ", ".join(self.named) or "none"
+            raise ValueError(f"there is no unknown called '{name}'; there are {known}")
+        return self.named[name]
 
     def parts(self, theta: Float[Array, " p"]) -> dict[str, Any]:
         """Return the parameters as a dictionary with ``network``, ``noise`` and

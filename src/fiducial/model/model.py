@@ -1,5 +1,5 @@
-"""A problem made computable: means of every group, their Jacobians and residual rows, as
-functions of one flat parameter vector ``theta``.
+"""A problem made computable: means of every group, their Jacobians and residual rows,
+as functions of one flat parameter vector ``theta``.
 
 All functions are for one data set and one ``theta``; the driver batches them."""
 
@@ -90,13 +90,10 @@ class Model:
         return self.layout.noise
 
     def locate(self, name: str) -> tuple[slice, AbstractUnknown]:
-        """Return where ``theta`` holds an unknown constant, or a noise parameter such as
-        ``sd_u``, and the unknown itself.
+        """Return where ``theta`` holds an unknown constant, or a noise parameter such
+        as ``sd_u``, and the unknown itself.
         """
-        if name not in self.layout.named:
-            known = ", ".join(self.layout.named) or "none"
-            raise ValueError(f"there is no unknown called '{name}'; there are {known}")
-        return self.layout.named[name]
+        return self.layout.locate(name)
 
     def init(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, " p"]:
         """Return a random network's parameters, with unknowns at their guesses."""
@@ -109,20 +106,22 @@ class Model:
         return self.ansatz.unknowns(theta)
 
     def noise(self, theta: Float[Array, " p"]) -> dict[str, NoiseParameters]:
-        """Return the unknown noise parameters of every noisy group, in the user's units."""
+        """Return the unknown noise parameters of every noisy group, in the user's
+        units.
+        """
         return noise_parameters(self.layout, theta)
 
     def with_noise(
         self, theta: Float[Array, " p"], noise: Mapping[str, NoiseParameters]
     ) -> Float[Array, " p"]:
-        """Return the parameters with other noise parameters, given in the user's units."""
+        """Return the parameters with other noise parameters, in the user's units."""
         return replace_noise(self.layout, theta, noise)
 
     def resize_noise(
         self, theta: Float[Array, " p"], fit: Float[Array, " p"], factors: Mapping[str, Array]
     ) -> Float[Array, " p"]:
-        """Return the parameters with each group's errors larger than those of ``fit`` by
-        a factor.
+        """Return the parameters with each group's errors larger than those of ``fit``
+        by a factor.
         """
         return self.with_noise(theta, resized_noise(self, fit, factors))
 
@@ -152,9 +151,8 @@ class Model:
 
     def size_unknown(self, group: Group) -> bool:
         """Return whether the size of a group's errors is to be inferred."""
-        if group.noise is None:
-            return False
-        return bool(group.noise.sizes(self.layout.noise_unknowns[group.name]))
+        unknowns = self.layout.noise_unknowns.get(group.name, {})
+        return group.noise is not None and bool(group.noise.sizes(unknowns))
 
     @property
     def has_free_function(self) -> bool:
@@ -274,7 +272,7 @@ class Model:
     def targets(
         self, group: Group, y: Float[Array, " n"], noise: NoiseParameters
     ) -> Float[Array, " m"]:
-        """Return data in the units of ``whiten``, replicates collapsed to their means."""
+        """Return data in the units of ``whiten``, replicates collapsed to means."""
         return whiten_data(group, y, noise, self.scales[group.name])
 
     def residuals(self, theta: Float[Array, " p"], data: Data) -> dict[str, Float[Array, " m"]]:
@@ -290,9 +288,7 @@ class Model:
         return whitened_rows(self, theta, data)
 
     def errors(self, theta: Float[Array, " p"], data: Data) -> dict[str, Float[Array, " n"]]:
-        """Return the standardised errors that ``theta`` implies for every noisy
-        observation.
-        """
+        """Return the error of every noisy observation, in units of its noise."""
         return standardised_errors(self, theta, data)
 
     def precision(self, theta: Float[Array, " p"]) -> Float[Array, ""]:

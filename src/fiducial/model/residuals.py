@@ -58,7 +58,7 @@ def standardised_errors(
 def estimated_noise(
     model: "Model", theta: Float[Array, " p"], data: dict[str, Any]
 ) -> dict[str, NoiseParameters]:
-    """Return the noise parameters at their maximum-likelihood values, given the means."""
+    """Return the maximum-likelihood noise parameters, given the means."""
     noise = model.noise(theta)
     for g in model.groups:
         if g.noise is not None and noise[g.name]:

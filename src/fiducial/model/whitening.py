@@ -24,6 +24,6 @@ def whiten_data(
     each site.
     """
     if group.noise is None:
-        # Exact replicates can only repeat one value: the first at each site stands for all.
+        # Exact replicates only repeat one value: the first at each site represents all.
         return y[group.first] / scale
     return group.noise.whiten_data(y, group.points, group.index, len(group.sites), noise)

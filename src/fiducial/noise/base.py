@@ -30,8 +30,8 @@ class AbstractNoise(eqx.Module):
 
     @abc.abstractmethod
     def check(self, shape: tuple[int, ...], label: str) -> None:
-        """Raise a ``ValueError`` with the fix if the model does not suit observations of
-        this shape, ``(points,)`` or ``(points, replicates)``.
+        """Raise a ``ValueError`` with the fix if the model does not suit observations
+        of this shape, ``(points,)`` or ``(points, replicates)``.
 
         Arguments:
             shape: the shape.
@@ -114,7 +114,9 @@ class AbstractNoise(eqx.Module):
         points: Points,
         parameters: NoiseParameters,
     ) -> NoiseParameters:
-        """Return the maximum-likelihood values of the unknown parameters, given the means."""
+        """Return the maximum-likelihood values of the unknown parameters, given the
+        means.
+        """
 
     @abc.abstractmethod
     def resize(self, parameters: NoiseParameters, factor: Float[Array, ""]) -> NoiseParameters:

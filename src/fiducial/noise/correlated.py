@@ -163,9 +163,9 @@ class Correlated(AbstractNoise):
     def _collapse(
         self, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
     ) -> tuple[Array, Array, Array]:
-        """Return the Cholesky factor ``L`` of the covariance, the whitened design ``L^-1
-        A`` with the matrix ``A`` that repeats means for their observations, and the
-        Cholesky factor of its Gram matrix.
+        """Return the Cholesky factor ``L`` of the covariance, the whitened design
+        ``L^-1 A`` with the matrix ``A`` that repeats means for their observations, and
+        the Cholesky factor of its Gram matrix.
         """
         factor = self._own_factor(points, parameters)
         design = jsl.solve_triangular(
@@ -190,13 +190,13 @@ class Correlated(AbstractNoise):
     def estimate(
         self, mean: Array, y: Array, points: Points, parameters: NoiseParameters
     ) -> NoiseParameters:
-        """Return the most likely size, for lengths that are one step closer to their most
-        likely values; a fit makes an estimate in each of its steps.
+        """Return the most likely size, for lengths that are one step closer to their
+        most likely values; a fit makes an estimate in each of its steps.
         """
 
-        def deviance(lengths: Array) -> tuple[Array, Array]:
-            """Return half the deviance, up to a constant, and the variance of ``z`` for
-            errors of size one.
+        def cost(lengths: Array) -> tuple[Array, Array]:
+            """Return the negative log-likelihood, up to a constant, and the mean square
+            of the decorrelated residuals.
             """
             factor = self._factor(points, list(lengths))
             variance = jnp.mean(jsl.solve_triangular(factor, y - mean, lower=True) ** 2)
@@ -214,7 +214,7 @@ class Correlated(AbstractNoise):
                 _STEP ** np.array(list(product((-1, 0, 1), repeat=len(self.over))), float)
             )
             tried = jnp.clip(tried, *(jnp.asarray(v) for v in self._reach(points)))
-        values, variances = jax.lax.map(deviance, tried)
+        values, variances = jax.lax.map(cost, tried)
         best = jnp.argmin(values)
         found = {}
         if self._sd is None:

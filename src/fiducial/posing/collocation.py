@@ -1,6 +1,6 @@
-"""Where the equation is asked to hold: rules that lay points in a domain.
+"""Collocation points: rules that choose the points where the equation is imposed.
 
-A rule is any ``callable(domain) -> (n, d) array``; these are the usual ones.
+A rule is any function ``domain -> (n, d) array``; these are the usual ones.
 """
 
 from collections.abc import Callable
@@ -12,50 +12,57 @@ import numpy as np
 from .coordinates import Box
 
 Collocation = Callable[[Box], np.ndarray]
+"""A rule: a function of the domain that returns points, an (n, d) array."""
 
 
 @dataclass(frozen=True)
 class Filling:
-    """A rule whose points fill the domain, so that the equation may as well be asked
-    at others in it.
+    """A rule whose points fill the domain, so that the equation may be imposed at other
+    points of it as well.
     """
 
-    lay: Collocation
+    rule: Collocation
 
     def __call__(self, domain: Box) -> np.ndarray:
-        return self.lay(domain)
+        return self.rule(domain)
 
 
 def _scaled_to(domain: Box, unit: np.ndarray) -> np.ndarray:
     return domain.lower + (domain.upper - domain.lower) * unit
 
 
-def _check(n: int, rule: str) -> None:
+def _check_count(n: int, rule: str) -> None:
     if not (isinstance(n, int) and n >= 1):
         raise ValueError(
-            f"{rule}: the number of points must be a whole number of at least 1, got {n!r}"
+            f"{rule}({n!r}): the number of points must be a whole number of at least 1, such as"
+            f" {rule}(100)"
         )
 
 
 def grid(n: int | None = None, **per_coordinate: int) -> Collocation:
-    """A regular grid that includes the ends of every range.
+    """Return a rule for a regular grid that includes the ends of every range.
 
     Arguments:
-        n: points along each coordinate.
-        per_coordinate: points along named coordinates, such as ``grid(x=50, t=10)``.
+        n: number of points along each coordinate.
+        per_coordinate: number of points along named coordinates, such as
+            ``grid(x=50, t=10)``.
 
     Example:
         >>> grid(3)(Box(x=(0, 1))).ravel().tolist()
         [0.0, 0.5, 1.0]
     """
     for count in [*([] if n is None else [n]), *per_coordinate.values()]:
-        _check(count, "grid")
+        _check_count(count, "grid")
 
     def lay(domain: Box) -> np.ndarray:
         unknown = [name for name in per_coordinate if name not in domain.names]
         missing = [name for name in domain.names if name not in per_coordinate and n is None]
         if unknown or missing:
-            raise ValueError(f"grid(...): give n, or a count for each of {', '.join(domain.names)}")
+            wanted = ", ".join(f"{name}=10" for name in domain.names)
+            raise ValueError(
+                f"grid(...): give one number, or a number for each of {', '.join(domain.names)}:"
+                f" grid({wanted})"
+            )
         axes = [
             np.linspace(lo, hi, per_coordinate.get(name, n or 1))
             for name, lo, hi in zip(domain.names, domain.lower, domain.upper, strict=True)
@@ -66,13 +73,18 @@ def grid(n: int | None = None, **per_coordinate: int) -> Collocation:
 
 
 def sobol(n: int, *, seed: int = 0) -> Collocation:
-    """Scrambled Sobol points: even cover in several dimensions (``scipy.stats.qmc``).
+    """Return a rule for scrambled Sobol points, which cover several dimensions evenly
+    (``scipy.stats.qmc``).
+
+    Arguments:
+        n: number of points.
+        seed: seed of the scrambling.
 
     Example:
         >>> sobol(8)(Box(x=(0, 1), t=(0, 1))).shape
         (8, 2)
     """
-    _check(n, "sobol")
+    _check_count(n, "sobol")
 
     def lay(domain: Box) -> np.ndarray:
         from scipy.stats import qmc
@@ -84,13 +96,18 @@ def sobol(n: int, *, seed: int = 0) -> Collocation:
 
 
 def latin_hypercube(n: int, *, seed: int = 0) -> Collocation:
-    """Latin hypercube points: every coordinate evenly filled (``scipy.stats.qmc``).
+    """Return a rule for Latin hypercube points, which fill every coordinate evenly
+    (``scipy.stats.qmc``).
+
+    Arguments:
+        n: number of points.
+        seed: seed of the random points.
 
     Example:
         >>> latin_hypercube(8)(Box(x=(0, 1))).shape
         (8, 1)
     """
-    _check(n, "latin_hypercube")
+    _check_count(n, "latin_hypercube")
 
     def lay(domain: Box) -> np.ndarray:
         from scipy.stats import qmc
@@ -101,8 +118,10 @@ def latin_hypercube(n: int, *, seed: int = 0) -> Collocation:
 
 
 def at_points(x: Any) -> Collocation:
-    """Points of the user's own choice, in any form that observations take; the equation
-    is asked there and nowhere else.
+    """Return a rule for given points; the equation is imposed there and nowhere else.
+
+    Arguments:
+        x: the points, in any form that ``Observed`` takes.
 
     Example:
         >>> at_points([0.0, 0.3])(Box(x=(0, 1))).shape
@@ -117,6 +136,6 @@ def _default(domain: Box) -> np.ndarray:
 
 
 default = Filling(_default)
-"""What is used when nothing is said: 200 points on a line, 1,024 Sobol points or
-more above that.
+"""The rule of a problem that gives none: 200 points on a line, 1,024 Sobol points in a
+plane and 1,024 more for each further coordinate.
 """

@@ -1,7 +1,7 @@
 """Named coordinates: the domain of a problem, one point of it, and sets of points.
 
-A function that a user writes for one point (an equation, an operator, a noise shape)
-receives the point as a plain number when the domain has one coordinate, and as a
+A function that a user writes for one point (an equation, an operator, the scale of a
+noise) receives the point as a plain number when the domain has one coordinate, and as a
 [`Point`][fiducial.Point] (``at.x``, ``at.t``) when it has several.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 TIME_NAMES = ("t", "time")
+"""Names of coordinates that are time; all others are space."""
 _RESERVED = (
     "names",
     "values",
@@ -31,7 +32,7 @@ _RESERVED = (
     "sd_solution",
     "sd_noise",
 )
-"""Names that points have, or that tables over points have for their columns."""
+"""Names that cannot be coordinates: attributes of points and columns of tables."""
 
 
 class Point(eqx.Module):
@@ -60,7 +61,7 @@ class Point(eqx.Module):
         raise AttributeError(f"no coordinate '{name}'; the coordinates are {', '.join(self.names)}")
 
     def replace(self, **changes: Any) -> "Point":
-        """The same point with some coordinates changed, such as
+        """Return the point with some coordinates changed, such as
         ``at.replace(x=0.0)``.
         """
         for name in changes:
@@ -72,22 +73,25 @@ class Point(eqx.Module):
 
 
 def user_point(names: tuple[str, ...], row: Float[Array, " d"]) -> Any:
-    """The form in which a user's function sees one point."""
+    """Return a point as a user's function receives it: a number or a ``Point``."""
     if len(names) == 1:
         return row[0]
     return Point(names, tuple(row[i] for i in range(len(names))))
 
 
 def coordinate_values(names: tuple[str, ...], at: Any) -> tuple[Array, ...]:
-    """The coordinates of one point in the domain's order."""
+    """Return the coordinates of one point in the domain's order."""
     if isinstance(at, Point):
         if at.names != names:
-            raise TypeError(f"a point with coordinates {at.names} was given to a field of {names}")
+            raise TypeError(
+                f"a point with the coordinates {', '.join(at.names)} was given to a field of"
+                f" {', '.join(names)}; change coordinates with at.replace({names[0]}=...)"
+            )
         return tuple(jnp.asarray(v) for v in at.values)
     if len(names) == 1:
         return (jnp.reshape(jnp.asarray(at), ()),)
     raise TypeError(
-        f"a field of {', '.join(names)} needs a point that carries them all, such as the argument"
+        f"a field of {', '.join(names)} needs a point with all of them, such as the argument"
         f" `at` of the equation or at.replace({names[0]}=...); got {at!r}"
     )
 
@@ -102,37 +106,33 @@ class Points(eqx.Module):
         return int(self.array.shape[0])
 
     def map(self, fn: Callable[[Any], Any], dtype: Any = None) -> Any:
-        """Apply a function of one point to every point."""
+        """Return a function of one point at every point, in the given precision."""
         return jax.vmap(lambda row: fn(user_point(self.names, row)))(jnp.asarray(self.array, dtype))
 
     def distinct(self) -> tuple["Points", np.ndarray]:
-        """The distinct points, and for every point the position of its own among
-        them.
-        """
+        """Return the distinct points, and the position of every point among them."""
         rows, index = np.unique(self.array, axis=0, return_inverse=True)
         return Points(self.names, rows), index.reshape(-1)
 
     def replicate_numbers(self) -> np.ndarray:
-        """For every point how many of the same came before it: the number of its
-        replicate.
-        """
+        """Return for every point the number of equal points before it."""
         _, index = self.distinct()
         order = np.argsort(index, kind="stable")
-        before = np.empty(len(self), int)
-        before[order] = np.arange(len(self)) - np.searchsorted(index[order], index[order])
-        return before
+        number = np.empty(len(self), int)
+        number[order] = np.arange(len(self)) - np.searchsorted(index[order], index[order])
+        return number
 
     def coordinates(self) -> dict[str, np.ndarray]:
-        """The coordinates by name."""
+        """Return the values of each coordinate by its name."""
         return {name: self.array[:, i] for i, name in enumerate(self.names)}
 
 
 class Box:
     """The domain of a problem: a range for every named coordinate.
 
-    A coordinate called ``t`` or ``time`` is time, all others are space; this matters
-    only to the shorthands [`time_derivative`][fiducial.time_derivative],
-    [`laplacian`][fiducial.laplacian] and the like.
+    A coordinate called ``t`` or ``time`` is time, all others are space, for the
+    shorthands [`time_derivative`][fiducial.time_derivative],
+    [`laplacian`][fiducial.laplacian], ``gradient`` and ``divergence``.
 
     Arguments:
         ranges: ``name=(lower, upper)`` for each coordinate, in the order in which
@@ -150,7 +150,7 @@ class Box:
             if name in _RESERVED:
                 raise ValueError(
                     f"Box({name}=...): '{name}' has a meaning of its own in points and tables;"
-                    " choose another name"
+                    " give the coordinate another name"
                 )
             try:
                 lower, upper = (float(v) for v in limits)
@@ -160,7 +160,8 @@ class Box:
                 ) from None
             if not (np.isfinite(lower) and np.isfinite(upper) and lower < upper):
                 raise ValueError(
-                    f"Box({name}={limits!r}): the limits must be finite and in increasing order"
+                    f"Box({name}={limits!r}): the limits must be finite and in increasing order,"
+                    f" such as {name}=(0, 1)"
                 )
         self.names: tuple[str, ...] = tuple(ranges)
         self.lower = np.array([float(r[0]) for r in ranges.values()])
@@ -171,26 +172,29 @@ class Box:
         return f"Box({', '.join(f'{n}=({lo:g}, {hi:g})' for n, lo, hi in limits)})"
 
     def points(self, x: Any, *, label: str = "x", inside: bool = True) -> Points:
-        """Points from what users have at hand.
+        """Return points from a number, a vector, a mapping, a data frame or an array.
 
         Arguments:
             x: for one coordinate a number or a vector; otherwise a mapping (or data
                 frame) from coordinate to vector, where single numbers are repeated, or
                 an array with a column per coordinate.
-            label: how to call the points in an error message.
-            inside: refuse points outside the domain.
+            label: name of the points in an error message.
+            inside: whether to refuse points outside the domain.
         """
         try:
             array = self._array(x, label)
         except (TypeError, ValueError) as error:
             if str(error).startswith(label):
                 raise
-            raise ValueError(f"{label}: the points are not numbers ({error})") from None
+            raise ValueError(
+                f"{label}: the points are not numbers ({error}); give numbers for"
+                f" {', '.join(self.names)}"
+            ) from None
         bad = ~np.isfinite(array).all(axis=1)
         if bad.any():
             raise ValueError(
                 f"{label}: point {int(np.argmax(bad))} is not finite ({array[bad][0]}); remove or"
-                " mend it"
+                " correct it"
             )
         if inside:
             slack = 1e-9 * (self.upper - self.lower)
@@ -199,7 +203,7 @@ class Box:
                 i, j = np.argwhere(out)[0]
                 raise ValueError(
                     f"{label}: point {i} has {self.names[j]} = {array[i, j]:g}, outside {self!r};"
-                    " widen the domain or drop the point"
+                    " extend the domain or remove the point"
                 )
         return Points(self.names, array)
 
@@ -214,14 +218,15 @@ class Box:
             if missing or extra:
                 raise ValueError(
                     f"{label}: the coordinates are {', '.join(names)}, but"
-                    f" {', '.join(map(str, given))} were given"
+                    f" {', '.join(map(str, given))} were given; give one vector for each coordinate"
                 )
             columns = [np.asarray(x[n], dtype=float).reshape(-1) for n in names]
             size = max(len(c) for c in columns)
             for n, c in zip(names, columns, strict=True):
                 if len(c) not in (1, size):
                     raise ValueError(
-                        f"{label}: coordinate '{n}' has {len(c)} values, another has {size}"
+                        f"{label}: coordinate '{n}' has {len(c)} values, another has {size}; give"
+                        " the same number for each, or a single one"
                     )
             return np.stack([np.broadcast_to(c, (size,)) for c in columns], axis=1)
         array = np.asarray(x, dtype=float)

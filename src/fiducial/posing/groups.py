@@ -60,7 +60,7 @@ class Group:
         output: str | None = None,
         physics: bool = False,
     ) -> "Group":
-        """Return a group from values at points, one value or a row of replicates each."""
+        """Return a group from points with a value or replicates each."""
         label = f"observations of '{name}'"
         n = len(points)
         if y.ndim == 0:

@@ -1,10 +1,10 @@
-"""Names that a user gives: each is a text that can be saved, and used once."""
+"""Checks of the names that a user gives."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 _RESERVED = {"theta", "chain", "draw", "equation"}
-"""Names that tables of draws, or observations of the equation, use themselves."""
+"""Names with a meaning of their own in tables of draws and for observations."""
 
 
 def check_names(
@@ -23,13 +23,14 @@ def check_names(
     reserved = _RESERVED & (fields | constants)
     if reserved:
         raise ValueError(
-            f"{', '.join(sorted(reserved))}: the name has a meaning of its own here; choose another"
+            f"{', '.join(sorted(reserved))}: the name has a meaning of its own in results; give"
+            " the output or unknown another name"
         )
     clash = axes & fields or axes & constants or fields & constants
     if clash:
         raise ValueError(
-            "coordinates, outputs and unknowns need names of their own; used twice:"
-            f" {', '.join(sorted(clash))}"
+            "coordinates, outputs and unknowns need different names; rename what is"
+            f" used twice: {', '.join(sorted(clash))}"
         )
 
 
@@ -37,11 +38,15 @@ def check_units(units: Mapping[str, Any], *known: Iterable[str]) -> None:
     """Raise a ``ValueError`` if a unit is given for something that does not exist."""
     stray = set(units).difference(*known)
     if stray:
-        raise ValueError(f"units: nothing here is called {', '.join(sorted(map(str, stray)))}")
+        names = ", ".join(name for group in known for name in group)
+        raise ValueError(
+            f"units: there is no {', '.join(sorted(map(str, stray)))}; give units for some of"
+            f" {names}"
+        )
 
 
 def check_group_names(names: Iterable[str]) -> None:
-    """Raise a ``ValueError`` if a group of observations cannot be saved under its name."""
+    """Raise a ``ValueError`` if a group cannot be saved under its name."""
     odd = [name for name in names if "/" in name]
     if odd:
         raise ValueError(

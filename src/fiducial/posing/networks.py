@@ -1,9 +1,9 @@
-"""Networks that stand for the unknown solution.
+"""Networks that represent the unknown solution.
 
-A *network* here is a recipe with ``build(n_in, n_out, key=...)`` that returns an
-Equinox module mapping a vector to a vector. Inputs arrive scaled to [-3, 3] and outputs
-leave in units of the data's own size, so a recipe never needs to know the scales of a
-problem."""
+A recipe has a method ``build(n_in, n_out, key=...)``, which returns an Equinox module
+from vector to vector. Its inputs are scaled to [-3, 3] and its outputs are in units of
+the size of the data, so that a recipe does not depend on the scales of a problem.
+"""
 
 import itertools
 import math
@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, PRNGKeyArray
 
 Activation = Callable[[Array], Array]
+"""A smooth function, applied to each element of an array."""
 
 tanh: Activation = jnp.tanh
 sin: Activation = jnp.sin
@@ -39,14 +40,14 @@ class softplus(eqx.Module):  # noqa: N801 - used like the functions beside it
 
 @runtime_checkable
 class NetworkRecipe(Protocol):
-    """Anything that can build a network of given sizes from a key."""
+    """An object that builds a network of given sizes from a random key."""
 
     def build(self, n_in: int, n_out: int, *, key: PRNGKeyArray) -> Callable[[Array], Array]: ...
 
 
 class MLP(eqx.Module):
-    """A fully connected network; weights and biases start uniform within ``1 /
-    sqrt(fan-in)``.
+    """A fully connected network; initial weights and biases are uniform within ``1 /
+    sqrt(fan-in)`` of zero.
 
     Arguments:
         hidden: widths of the hidden layers.
@@ -66,12 +67,12 @@ class MLP(eqx.Module):
         if not self.hidden or min(self.hidden) < 1:
             raise ValueError(
                 f"MLP(hidden={hidden!r}): give the width of at least one hidden layer, such as"
-                " (50, 50)"
+                " hidden=(50, 50)"
             )
         if not callable(activation):
             raise TypeError(
-                f"MLP(activation={activation!r}): give a function, such as fiducial.networks.tanh"
-                " or softplus(beta=5)"
+                f"MLP(activation={activation!r}): give a function, such as"
+                " activation=fiducial.networks.tanh or fiducial.networks.softplus(beta=5)"
             )
         self.activation = activation
 
@@ -91,10 +92,10 @@ class MLP(eqx.Module):
 
 
 class Fixed(eqx.Module):
-    """A user's own Equinox module, with its present weights as every chain's start.
+    """A user's own Equinox module, whose weights are the initial ones of every chain.
 
-    ``Problem(network=module)`` wraps a bare module in this; write a recipe with
-    ``build`` instead if chains should start apart."""
+    ``Problem(network=module)`` wraps a module in this class. For chains with different
+    initial weights, give a recipe with ``build``."""
 
     module: Any
 
@@ -110,7 +111,7 @@ class Fixed(eqx.Module):
 
 
 def as_recipe(network: Any) -> NetworkRecipe:
-    """A recipe from a recipe or from a bare Equinox module."""
+    """Return a recipe from a recipe or from an Equinox module."""
     if isinstance(network, NetworkRecipe):
         return network
     if isinstance(network, eqx.Module) and callable(network):

@@ -9,7 +9,8 @@ import numpy as np
 from ..noise.base import AbstractNoise
 
 Operator = Callable[[Any, Any, Any], Any]
-"""A function ``(field, at, p) -> number`` of the solution, a point and the constants."""
+"""A function ``(field, at, p) -> number`` of the solution, a point and the constants.
+"""
 
 
 class Observed:

@@ -1,10 +1,9 @@
-"""Derivatives of fields, written for one point, so that equations read like the
-mathematics.
+"""Derivatives of fields at one point, so that equations read like mathematics.
 
-Every operator takes a function of a point (a field, one output of it, or a lambda built
-from them) and the point, so they compose: a flux is a lambda, and its divergence is
-``divergence(flux, at)``. Derivatives are nested forward-mode (``jvp`` of ``jvp``),
-which is the cheap direction for a handful of coordinates and leaves reverse mode to the
+Every operator takes a function of a point (a field, one of its outputs, or a lambda
+built from them) and the point, so that operators compose: a flux is a lambda, and its
+divergence is ``divergence(flux, at)``. Derivatives are nested in forward mode (``jvp``
+of ``jvp``), which is cheap for a few coordinates and leaves reverse mode to the
 parameters."""
 
 from collections.abc import Callable
@@ -17,17 +16,18 @@ from jaxtyping import Array, Float
 from .coordinates import TIME_NAMES, Point
 
 PointFunction = Callable[[Any], Any]
+"""A function of one point."""
 
 
 def derivative(f: PointFunction, at: Any, *names: str, order: int = 1) -> Any:
-    """A derivative of any order, plain or mixed.
+    """Return a derivative of any order, pure or mixed.
 
     Arguments:
         f: a function of one point.
         at: the point.
-        names: the coordinates to differentiate by; several give a mixed derivative. Not
-            needed when there is only one coordinate.
-        order: how often, when a single coordinate is named.
+        names: the coordinates to differentiate by; several give a mixed derivative. May
+            be left out when there is only one coordinate.
+        order: the order, when at most one coordinate is named.
 
     Returns:
         The derivative, of the shape of ``f(at)``.
@@ -45,14 +45,15 @@ def derivative(f: PointFunction, at: Any, *names: str, order: int = 1) -> Any:
         )
     if len(names) > 1 and order != 1:
         raise ValueError(
-            "derivative: name a coordinate twice for a repeated mixed derivative, instead of order="
+            "derivative: name a coordinate twice for a repeated mixed derivative, such as"
+            f" derivative(f, at, '{names[0]}', '{names[0]}', '{names[1]}'), instead of order="
         )
     path = list(names) * order if len(names) == 1 else list(names)
     if isinstance(at, Point):
         if not names:
             raise TypeError(
-                f"derivative(f, at): say by which of {', '.join(at.names)}, such as derivative(f,"
-                f" at, '{at.names[0]}')"
+                f"derivative(f, at): name one of the coordinates {', '.join(at.names)}, such as"
+                f" derivative(f, at, '{at.names[0]}')"
             )
         for name in names:
             at[name]
@@ -68,6 +69,8 @@ def derivative(f: PointFunction, at: Any, *names: str, order: int = 1) -> Any:
 
 
 def _along(f: PointFunction, name: str) -> PointFunction:
+    """Return the first derivative of a function by one coordinate, as a function."""
+
     def differentiated(at: Any) -> Any:
         along = (lambda c: f(at.replace(**{name: c}))) if isinstance(at, Point) else f
         here = jnp.asarray(at[name] if isinstance(at, Point) else at)
@@ -78,13 +81,14 @@ def _along(f: PointFunction, name: str) -> PointFunction:
 
 
 def _space(at: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the named coordinates, by default those of space."""
     if names or not isinstance(at, Point):
         return names or ("",)
     return tuple(n for n in at.names if n not in TIME_NAMES)
 
 
 def gradient(f: PointFunction, at: Any, *names: str) -> Float[Array, " d"]:
-    """First derivatives by the named coordinates, by default all of space.
+    """Return the first derivatives by the named coordinates, by default all of space.
 
     Example:
         >>> at = Point(("x", "y"), (1.0, 2.0))
@@ -95,8 +99,8 @@ def gradient(f: PointFunction, at: Any, *names: str) -> Float[Array, " d"]:
 
 
 def divergence(f: PointFunction, at: Any, *names: str) -> Float[Array, ""]:
-    """Divergence of a vector-valued function with one component per coordinate, by
-    default of space.
+    """Return the divergence of a vector-valued function with a component for each of
+    the named coordinates, by default all of space.
 
     Example:
         >>> at = Point(("x", "y"), (1.0, 2.0))
@@ -108,7 +112,7 @@ def divergence(f: PointFunction, at: Any, *names: str) -> Float[Array, ""]:
     if size != len(along):
         raise ValueError(
             f"divergence: the function has {size} components, but there are {len(along)}"
-            f" coordinates ({', '.join(along)})"
+            f" coordinates ({', '.join(along)}); return one component for each"
         )
 
     def component(i: int) -> PointFunction:
@@ -127,7 +131,8 @@ def _stack(value: Any) -> Any:
 
 
 def laplacian(f: PointFunction, at: Any, *names: str) -> Any:
-    """Sum of the second derivatives by the named coordinates, by default all of space.
+    """Return the sum of the second derivatives by the named coordinates, by default all
+    of space.
 
     Example:
         >>> at = Point(("x", "y", "t"), (1.0, 2.0, 0.0))
@@ -139,8 +144,8 @@ def laplacian(f: PointFunction, at: Any, *names: str) -> Any:
 
 
 def time_derivative(f: PointFunction, at: Any, *, order: int = 1) -> Any:
-    """Derivative by the coordinate called ``t`` or ``time`` (or by the only one there
-    is).
+    """Return the derivative by the coordinate called ``t`` or ``time``, or by the only
+    coordinate.
 
     Example:
         >>> at = Point(("x", "t"), (1.0, 2.0))

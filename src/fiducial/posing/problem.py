@@ -1,4 +1,4 @@
-"""The problem: an equation, its domain, the unknown constants, and what was observed."""
+"""The problem: an equation, its domain, unknown constants, and observations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -114,8 +114,8 @@ class Problem:
                 )
         check_names(self.domain.names, self.outputs, self.unknowns)
         check_units(self.units, self.domain.names, self.outputs, self.unknowns)
-        if isinstance(self.observations, Observed):
-            put("observations", (self.observations,))
+        given = self.observations
+        put("observations", (given,) if isinstance(given, Observed) else tuple(given))
         if not self.observations:
             raise ValueError(
                 "a problem needs observations; give at least one, such as"

@@ -1,4 +1,4 @@
-"""A trial of a user's equation or observed function, before anything is computed."""
+"""A trial call of a user's equation or observed function, without computing."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from .coordinates import user_point
 from .fields import Field
 
 Equation = Callable[[Any, Any, Any], Any]
-"""``(field, at, p) -> residual`` for one point, or a tuple of residuals."""
+"""A function ``(field, at, p)`` of one point: its residual, or a tuple of residuals."""
 
 
 def parts_of(value: Any) -> tuple[Any, ...]:
@@ -31,13 +31,13 @@ def returned_shapes(
 
     Arguments:
         fn: an equation or an observed function.
-        label: how to call it in error messages.
+        label: name of the function in error messages.
         coordinates: names of the coordinates.
         outputs: names of the outputs of the field.
-        guesses: the unknown constants at their guesses.
+        guesses: the guess of each unknown constant.
 
     Raises:
-        ValueError: when the function cannot be evaluated, with a hint what to write.
+        ValueError: when the function cannot be evaluated; the message has the fix.
     """
 
     def call(row: Any, p: dict[str, Any]) -> Any:
@@ -54,7 +54,10 @@ def returned_shapes(
         result = jax.eval_shape(call, jnp.zeros(len(coordinates)), values)
     except _UnknownNameError as error:
         known = ", ".join(guesses) or "none"
-        raise ValueError(f"{label} asks for {error}; the unknowns are {known}") from error
+        raise ValueError(
+            f"{label} asks for {error}; the unknowns are {known}: use one of them, or declare it in"
+            " unknowns={...}"
+        ) from error
     except Exception as error:
         hint = _hint(error, coordinates)
         text = str(error).splitlines()[0] if hint and str(error) else str(error)
@@ -73,14 +76,14 @@ class _UnknownNameError(KeyError):
 
 
 class _Named(dict[str, Any]):
-    """The unknowns in a trial; a missing one is told from other missing keys."""
+    """The unknowns in a trial; a missing one raises an error of its own."""
 
     def __missing__(self, name: str) -> Any:
         raise _UnknownNameError(name)
 
 
 def _hint(error: Exception, names: tuple[str, ...]) -> str:
-    """Return what is likely to be wrong with a function that cannot be traced."""
+    """Return the likely mistake in a function that cannot be traced, or nothing."""
     text = str(error)
     if isinstance(error, AttributeError) and len(names) == 1 and "Tracer" in text:
         name = names[0]

@@ -1,4 +1,4 @@
-"""The true answer of a simulated problem, to judge intervals by."""
+"""The true answer of a simulated problem, for judging intervals."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class Truth:
     noise: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def at(self, points: Points) -> dict[str, np.ndarray]:
-        """Return the true values of every output at some points."""
+        """Return the true values of every output at the given points."""
         with jax.enable_x64(True):
             return {name: np.asarray(v) for name, v in self._evaluator(points).items()}
 

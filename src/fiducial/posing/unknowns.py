@@ -1,7 +1,7 @@
-"""The unknown constants of an equation: what values they may take, and where to start.
+"""The unknown constants of an equation: their allowed values and their guesses.
 
-Optimisers and samplers see an unconstrained, dimensionless number (``raw``); the
-equation sees the value in the user's units. Guesses set the scale, so that a
+Optimisers and samplers work with an unconstrained, dimensionless number (``raw``), the
+equation with the value in the user's units. The guess sets the scale, so that a
 diffusivity near 1e-9 needs no special care.
 """
 
@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 
 
 class AbstractUnknown(eqx.Module):
-    """An unknown scalar or vector with its constraint and starting guess."""
+    """An unknown scalar or vector with its constraint and its guess."""
 
     guess: eqx.AbstractVar[np.ndarray]
     kind: eqx.AbstractClassVar[str]
@@ -29,25 +29,25 @@ class AbstractUnknown(eqx.Module):
 
     @abc.abstractmethod
     def constrain(self, raw: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-        """The value in the user's units."""
+        """Return the value in the user's units."""
 
     @abc.abstractmethod
     def unconstrain(self, value: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-        """The unconstrained number that stands for ``value``."""
+        """Return the unconstrained number that represents ``value``."""
 
 
 def _guess(value: float | Sequence[float] | np.ndarray, kind: str) -> np.ndarray:
     guess = np.asarray(value, dtype=float)
     if not np.all(np.isfinite(guess)):
-        raise ValueError(f"{kind}(guess={value}): the guess must be finite")
+        raise ValueError(f"{kind}(guess={value}): the guess must be finite; give a number")
     return guess
 
 
 class Real(AbstractUnknown):
-    """An unknown that may take any value.
+    """An unknown that may take any real value.
 
     Arguments:
-        guess: starting value; a sequence makes the unknown a vector.
+        guess: initial value; a sequence makes the unknown a vector.
         scale: typical size of the value; by default that of the guess, or 1 when the
             guess is 0.
 
@@ -63,7 +63,9 @@ class Real(AbstractUnknown):
     def __init__(self, guess: float | Sequence[float] = 0.0, scale: float | None = None):
         self.guess = _guess(guess, "Real")
         if scale is not None and not (np.isfinite(scale) and scale > 0):
-            raise ValueError(f"Real(scale={scale}): the scale must be positive")
+            raise ValueError(
+                f"Real(scale={scale}): the scale must be positive; leave it out to take the guess's"
+            )
         size = np.abs(self.guess)
         self.scale = (
             np.where(size > 0, size, 1.0) if scale is None else np.full(size.shape, float(scale))
@@ -77,10 +79,10 @@ class Real(AbstractUnknown):
 
 
 class Positive(AbstractUnknown):
-    """An unknown greater than zero, handled through its logarithm.
+    """An unknown greater than zero, represented by its logarithm.
 
     Arguments:
-        guess: starting value, positive; a sequence makes the unknown a vector.
+        guess: initial value, positive; a sequence makes the unknown a vector.
 
     Example:
         >>> float(Positive(guess=2.0).constrain(0.0))
@@ -106,12 +108,12 @@ class Positive(AbstractUnknown):
 
 
 class Interval(AbstractUnknown):
-    """An unknown between two known limits, handled through the logit.
+    """An unknown between two known limits, represented by its logit.
 
     Arguments:
         lower: lower limit.
         upper: upper limit.
-        guess: starting value strictly between them; by default the middle.
+        guess: initial value strictly between them; by default the middle.
 
     Example:
         >>> float(Interval(0.0, 4.0).guess)
@@ -128,12 +130,13 @@ class Interval(AbstractUnknown):
             raise ValueError(
                 f"Interval({lower}, {upper}): the limits must be finite and in increasing order"
             )
-        self.lower, self.upper = float(lower), float(upper)
+        self.lower = float(lower)
+        self.upper = float(upper)
         self.guess = _guess(0.5 * (lower + upper) if guess is None else guess, "Interval")
         if not np.all((self.guess > lower) & (self.guess < upper)):
             raise ValueError(
                 f"Interval({lower}, {upper}, guess={guess}): the guess must lie strictly between"
-                " the limits"
+                " the limits; leave it out to take the middle"
             )
 
     def constrain(self, raw: Float[Array, "*shape"]) -> Float[Array, "*shape"]:

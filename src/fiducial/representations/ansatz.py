@@ -193,8 +193,8 @@ class Ansatz(AbstractRepresentation):
         used: tuple[Index, ...],
         hidden_factors: Any = None,
     ) -> Coefficients:
-        """Return the network's Taylor polynomials around a point, or around each of many
-        points, with the derivatives ``used``.
+        """Return the network's Taylor polynomials around a point, or around each of
+        many points, with the derivatives ``used``.
         """
         middle, unit = (jnp.asarray(v, theta.dtype) for v in self.input)
         inputs = ((places.T - middle) / unit).T
@@ -216,7 +216,7 @@ class Ansatz(AbstractRepresentation):
         return {name: u.constrain(raw[name]) for name, u in self.problem.unknowns.items()}
 
     def _as_field(self, raw: Callable[[tuple[Array, ...]], Array], p: dict[str, Array]) -> Field:
-        """Return the solution for a network's outputs as a function of the coordinates."""
+        """Return the solution for a network's outputs as a function of coordinates."""
         names = self.problem.domain.names
 
         def evaluate(values: tuple[Array, ...]) -> Float[Array, " outputs"]:
@@ -228,7 +228,7 @@ class Ansatz(AbstractRepresentation):
     def _in_units(
         self, raw: Float[Array, " outputs"], at: Any, p: dict[str, Array]
     ) -> Float[Array, " outputs"]:
-        """Return a network's outputs in the user's units, with the constraint applied."""
+        """Return a network's outputs in the user's units, with the constraint."""
         offset = jnp.asarray(self.output.offset, raw.dtype)
         unit = jnp.asarray(self.output.unit, raw.dtype)
         positive = self.output.positive

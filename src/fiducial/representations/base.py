@@ -11,7 +11,8 @@ from ..posing.coordinates import Points
 from ..posing.fields import Field
 
 Quantity = Callable[[Any, Any, Any], Any]
-"""A function ``(field, at, p) -> number`` of the solution, a point and the constants."""
+"""A function ``(field, at, p) -> number`` of the solution, a point and the constants.
+"""
 
 Evaluate = Callable[[Array, Any, Array, Any], Array]
 """A function ``(theta, around, coordinates, hidden_factors) -> value``, where the last

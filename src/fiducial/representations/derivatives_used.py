@@ -22,8 +22,8 @@ _TOLERANCE = 1e-8
 PointFunction = Callable[[tuple[Array, ...]], Array]
 """A function of the coordinates of a point."""
 AtPoint = Callable[[PointFunction, Array, Array], Array]
-"""A quantity ``(function, row, seed) -> number`` of a function at the point ``row``; the
-seed is for random numbers that it needs besides.
+"""A quantity ``(function, row, seed) -> number`` of a function at the point ``row``;
+the seed is for random numbers that it needs besides.
 """
 
 

@@ -4,9 +4,9 @@ network.
 A nested derivative of order k carries 2^k copies of a point through the network, and
 each has a reverse pass of its own. A Taylor polynomial has k + 1 coefficients. So an
 equation is evaluated with the polynomial around its point in place of the network: the
-user's derivatives, however they are nested, then select among a few numbers. (Taylor-mode
-automatic differentiation: Griewank and Walther, 2008, Evaluating Derivatives, chapter
-13.)"""
+user's derivatives, however they are nested, then select among a few numbers.
+(Taylor-mode automatic differentiation: Griewank and Walther, 2008, Evaluating
+Derivatives, chapter 13.)"""
 
 import itertools
 import math
@@ -23,7 +23,8 @@ Index = tuple[int, ...]
 """Order of a derivative by each coordinate: ``(2, 1)`` is twice by the first."""
 
 Coefficients = dict[Index, Array]
-"""Coefficients of a Taylor polynomial: derivatives over the factorials of their orders."""
+"""Coefficients of a Taylor polynomial: derivatives over the factorials of their orders.
+"""
 
 
 def with_lower(indices: Iterable[Index]) -> tuple[Index, ...]:
