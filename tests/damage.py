@@ -54,22 +54,25 @@ class Folder:
         self.path = path
         self.files = {p.relative_to(path): p.read_bytes() for p in path.rglob("*") if p.is_file()}
 
-    def damage_one(self, random: np.random.Generator, among: str = "") -> Path:
-        """Put all files back, and damage one of those whose names contain a text."""
+    def put_back(self) -> None:
+        """Put all files back as they were."""
         for p in self.path.rglob("*"):
             if p.is_file():
                 p.unlink()
         for name, content in self.files.items():
             (self.path / name).write_bytes(content)
-        names = sorted(str(n) for n in self.files if among in str(n))
-        chosen = self.path / str(random.choice(names))
+
+    def damage_one(self, random: np.random.Generator) -> Path:
+        """Put all files back, and damage one of them."""
+        self.put_back()
+        chosen = self.path / str(random.choice(sorted(map(str, self.files))))
         chosen.write_bytes(damage(chosen.read_bytes(), random))
         return chosen
 
 
 def result_trials(folder: Path) -> Callable[[np.random.Generator], str]:
     """Return a trial of a saved result, whose draws lie in three directions."""
-    problem = decay(network=fd.MLP((50, 50)))
+    problem = decay(network=fd.MLP((20, 20)))
     result = made_up(problem, draws=100)
     random = np.random.default_rng(5)
     theta = result.tree["draws"]["theta"]

@@ -48,6 +48,20 @@ def batch(model: Any, sets: int) -> dict[str, np.ndarray]:
     return {name: np.repeat(y[None], sets, axis=0) for name, y in model.data.items()}
 
 
+def assert_same_content(tree: Any, other: Any) -> None:
+    """Two trees of results agree: draws to within rounding, since they are stored by the
+    directions in which they lie, and all else exactly.
+    """
+    assert tree.groups == other.groups
+    for node in other.subtree:
+        mine, theirs = tree[node.path].to_dataset(), node.to_dataset()
+        if "theta" in theirs:
+            np.testing.assert_allclose(mine["theta"], theirs["theta"], rtol=1e-9, atol=1e-11)
+        assert mine.drop_vars("theta", errors="ignore").identical(
+            theirs.drop_vars("theta", errors="ignore")
+        )
+
+
 def run(model: Any, method: AbstractMethod, data: Any, **how: Any) -> Run:
     """One batch through a driver of its own."""
     return Runner(model, method).run(data, **how)

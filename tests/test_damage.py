@@ -9,17 +9,17 @@ import pytest
 import xarray as xr
 
 import fiducial as fd
-from damage import TRIALS, StoppedRun, tally
+from damage import StoppedRun, tally
 from fiducial.atomic_files import read_arrays, read_json, read_sealed, write_arrays, write_json
 from helpers import decay
 
 
-@pytest.mark.parametrize("kind", TRIALS)
-def test_damaged_files_never_give_other_numbers(kind, tmp_path):
-    found = tally(kind, tmp_path / kind, 20, seed=1)
-    assert found.total() == 20
+@pytest.mark.parametrize(("kind", "count"), {"result": 35, "study": 15, "checkpoint": 10}.items())
+def test_damaged_files_never_give_other_numbers(kind, count, tmp_path):
+    found = tally(kind, tmp_path / kind, count, seed=1)
+    assert found.total() == count
     if kind == "result":
-        assert found["refused"] >= 18, "nothing but zeros over zeros can be read"
+        assert found["refused"] >= count - 3, "only zeros over zeros can be read"
     else:
         assert found["refused"] == 0, "what is lost is computed again"
 
@@ -44,22 +44,21 @@ def stopped(tmp_path_factory):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("how", ["removed", "damaged"])
 def test_what_is_whole_of_a_checkpoint_is_used(stopped, lost, computed_from, how):
-    stopped.files.damage_one(np.random.default_rng(0), "run.json")
+    stopped.files.put_back()
     for name, content in stopped.files.files.items():
         path = stopped.files.path / name
-        path.write_bytes(content)
         if any(part in str(name) for part in lost):
             path.unlink() if how == "removed" else path.write_bytes(content[:-80])
     assert stopped.resume() == stopped.chunks - computed_from
 
 
 def test_a_checkpoint_of_which_nothing_is_whole_is_refused(stopped):
+    stopped.files.put_back()
     for name in stopped.files.files:
         (stopped.files.path / name).write_bytes(b"\0" * 100)
     with pytest.raises(fd.DamagedFileError, match="begin it again"):
         stopped.resume()
-    for name, content in stopped.files.files.items():
-        (stopped.files.path / name).write_bytes(content)
+    stopped.files.put_back()
     (stopped.files.path / "state-000020.npz").write_bytes(b"")
     with pytest.warns(UserWarning, match="cannot be used"):
         stopped.resume()

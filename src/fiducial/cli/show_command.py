@@ -23,7 +23,10 @@ def show(folder: options.RunOrStudy) -> None:
         try:
             typer.echo(read_sealed(folder / "table.md", TABLE).decode())
         except DamagedFileError as error:
-            fail(f"{error}; run the study again with --resume to write its tables anew")
+            fail(
+                f"{error}; `fiducial study` with --resume writes it anew, and a table of an older"
+                " version can be opened as it is"
+            )
         return
     if Checkpoint(folder / "checkpoint").exists() and not path.is_file():
         again = f"go on with the same command and --out {folder} --resume"
