@@ -1,4 +1,4 @@
-"""Honest uncertainty for physics-informed neural networks."""
+"""Calibrated uncertainty for physics-informed neural networks and differential equations."""
 
 from . import catalogue, datasets, extend, schedules
 from .catalogue import method, problem

@@ -28,6 +28,15 @@ class Check:
     advice: str
     at_least: bool = False
 
+    @classmethod
+    def without_number(
+        cls, name: str, *, ok: bool, severe: bool, meaning: str, advice: str = ""
+    ) -> "Check":
+        """Return a check that has no number."""
+        return cls(
+            name=name, value=None, limit=None, ok=ok, severe=severe, meaning=meaning, advice=advice
+        )
+
     @property
     def reason(self) -> str:
         """What a failure means and what to do, in one line."""
@@ -104,10 +113,3 @@ class Limit:
         if math.isnan(value):
             return True
         return value < limit if self.at_least else value > limit
-
-
-def statement(name: str, *, ok: bool, severe: bool, meaning: str, advice: str = "") -> Check:
-    """Return a check that has no number."""
-    return Check(
-        name=name, value=None, limit=None, ok=ok, severe=severe, meaning=meaning, advice=advice
-    )

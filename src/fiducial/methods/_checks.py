@@ -1,7 +1,7 @@
 """Checks that several methods share, each of one fact."""
 
 from .. import limits
-from ..checks import Check, Limit, statement
+from ..checks import Check, Limit
 
 
 def failed_draws(share: float) -> Check:
@@ -84,7 +84,7 @@ def dropout_rate(rate: float) -> Check:
 
 def trajectory() -> Check:
     """Warn that the limits are percentiles over a training trajectory."""
-    return statement(
+    return Check.without_number(
         "limits that are intervals",
         ok=False,
         severe=True,

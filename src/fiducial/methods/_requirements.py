@@ -53,6 +53,6 @@ def require_mlp(name: str, problem: Problem) -> None:
     """Raise a ``ValueError`` if the problem's network is not a fully connected one."""
     if not isinstance(problem.recipe, MLP):
         raise ValueError(
-            f"{name}: dropout leaves out hidden units of a fully connected network; give the"
-            " problem network=MLP(...)"
+            f"{name}: it leaves out hidden units of a fully connected network; give the problem"
+            " network=MLP((50, 50))"
         )

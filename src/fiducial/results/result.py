@@ -232,9 +232,10 @@ class Result:
                 comparison is in the diagnosis that comes back, and nowhere else: the
                 result stays as it was, and so does its ``summary()``.
         """
-        from .diagnosis import diagnose
+        from .diagnosis import Diagnosis, compare
 
-        return diagnose(self, against) if against else self._diagnosis
+        own = self._diagnosis
+        return Diagnosis((*own.checks, *compare(self, against))) if against else own
 
     @cached_property
     def _diagnosis(self) -> "Diagnosis":
