@@ -1,4 +1,6 @@
-"""Calibrated uncertainty for physics-informed neural networks and differential equations."""
+"""Calibrated uncertainty for physics-informed neural networks and differential
+equations.
+"""
 
 from . import catalogue, datasets, extend, schedules
 from .catalogue import method, problem

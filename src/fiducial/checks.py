@@ -57,8 +57,8 @@ class Limit:
 
     Attributes:
         value: the limit.
-        name: name of the check, with braces in place of names that are known later, such
-            as ``"misfit of '{}'"``.
+        name: name of the check, with braces in place of names that are known later,
+            such as ``"misfit of '{}'"``.
         reason: why there is such a limit.
         source: the experiment or the publication that set its value.
         severe: the value beyond which the answer must not be trusted; None if a failure

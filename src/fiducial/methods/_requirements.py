@@ -30,7 +30,9 @@ def require_choice(method: AbstractMethod, **possible: tuple[Any, ...]) -> None:
 
 
 def require_noise(method: AbstractMethod, problem: Problem) -> None:
-    """Raise a ``ValueError`` if all observations are exact, which leaves no uncertainty."""
+    """Raise a ``ValueError`` if all observations are exact, which leaves no
+    uncertainty.
+    """
     if all(g.exact for g in problem.groups):
         raise ValueError(
             f"{method.name}: all observations are exact, so there is no uncertainty; use pinn, or"

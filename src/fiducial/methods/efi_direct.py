@@ -16,8 +16,8 @@ from .base import AbstractMethod, Answer, Outcome
 
 
 class EFIDirect(AbstractMethod):
-    """Fit once, then solve the data-generating equations for fresh errors, once for each
-    draw.
+    """Fit once, then solve the data-generating equations for fresh errors, once for
+    each draw.
 
     The draws are independent and follow the extended fiducial distribution, without
     priors or tuning. Widths come from the errors alone.

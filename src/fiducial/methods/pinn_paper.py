@@ -21,8 +21,8 @@ class PaperPINN(AbstractMethod):
     training trajectory as limits.
 
     The paper's rows "PINN (no dropout)" have their widths from such percentiles. They
-    show how much Adam fluctuates, and nothing about errors of the data, so the diagnosis
-    always says "do not trust". For a point estimate use ``pinn``.
+    show how much Adam fluctuates, and nothing about errors of the data, so the
+    diagnosis always says "do not trust". For a point estimate use ``pinn``.
 
     Arguments:
         train_steps: number of steps; None for the paper's.

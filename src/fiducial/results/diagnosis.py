@@ -71,8 +71,8 @@ def _has_interval(result: "Result") -> Check:
 
 
 def _agreement(result: "Result", other: "Result") -> Check:
-    """Compare means and standard deviations of outputs and constants with those of another
-    result, in standard deviations, as far as the number of draws allows.
+    """Compare means and standard deviations of outputs and constants with those of
+    another result, in standard deviations, as far as the number of draws allows.
     """
     if result.draws is None or other.draws is None:
         raise ValueError(
@@ -101,8 +101,8 @@ def _agreement(result: "Result", other: "Result") -> Check:
 
 
 def _moments(result: "Result") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return means and standard deviations, over a coarse grid and of the constants, and
-    the standard deviations below which they are not compared.
+    """Return means and standard deviations, over a coarse grid and of the constants,
+    and the standard deviations below which they are not compared.
     """
     band, constants = result.band(result.grid(11)), result.parameters()
     mean, sd = (
