@@ -118,7 +118,7 @@ class Outcome(NamedTuple):
 
 
 def last_losses(trace: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the last finite loss of each chain; steps that were not taken record none."""
+    """Return the last finite loss of each chain; steps not taken record none."""
     losses = trace["loss"]
     finite = np.isfinite(losses)
     ends = losses.shape[-1] - 1 - np.argmax(finite[..., ::-1], axis=-1)

@@ -63,7 +63,7 @@ class EFIDirect(AbstractMethod):
 
 
 def _check_of_linearity(facts: DirectFacts) -> Check:
-    """Check the distance from the linear model, which may be larger for weighted draws."""
+    """Check the distance from the linear model, which weights allow to be larger."""
     if facts.weighted:
         return _checks.linear_difference(
             limits.WEIGHTED_DIFFERENCE,

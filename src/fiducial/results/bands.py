@@ -101,7 +101,7 @@ def _with_noise(
     groups: list[Group],
     level: float,
 ) -> dict[str, np.ndarray]:
-    """Return limits of new measurements, and the two parts of their standard deviation."""
+    """Return limits of new measurements, and both parts of their standard deviation."""
     size = _noise_sizes(result, "draws", points, groups)
     # one error per draw for all points, so that limits do not depend on the other
     # points

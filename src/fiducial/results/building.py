@@ -146,7 +146,7 @@ def _facts(answer: Answer) -> "Nodes":
 
 
 def _named(model: Model, theta: np.ndarray) -> "xr.Dataset":
-    """Return constants, noise sizes and parameters for theta of shape (chain, draw, p)."""
+    """Return constants, noise sizes and parameters for ``theta``, (chain, draw, p)."""
     import xarray as xr
 
     def named(t: Any) -> dict[str, Any]:

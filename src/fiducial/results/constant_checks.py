@@ -49,7 +49,7 @@ def identifiability_checks(result: "Result") -> list[Check]:
 
 
 def _stuck(result: "Result", found: ConstantDraws) -> np.ndarray:
-    """Return which components do not move, or hardly move at the limit of their range."""
+    """Return which components are fixed, or hardly move at the limit of their range."""
     failed = result.facts.get("failed_draws", 0.0)
     little = _STUCK if failed <= limits.FAILED_DRAWS.value else 10 * _STUCK
     hardly = found.positive & (found.scaled.std(axis=0) < little)

@@ -115,7 +115,7 @@ def _moments(result: "Result") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _effective(result: "Result") -> float:
-    """Return the effective sample size, or the number of draws where it is not known."""
+    """Return the effective sample size, or the number of draws if it is not known."""
     draws = result.draws
     assert draws is not None
     return result.facts.get("effective_draws", draws.sizes["chain"] * draws.sizes["draw"])

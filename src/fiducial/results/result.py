@@ -277,7 +277,7 @@ class Result:
         return plot(self, level, slices)
 
     def plot_constants(self) -> Any:
-        """Return a Matplotlib figure of the draws of the unknown constants, in pairs."""
+        """Return a Matplotlib figure of the draws of the constants, in pairs."""
         from .figures import plot_constants
 
         return plot_constants(self)

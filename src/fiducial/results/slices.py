@@ -51,7 +51,7 @@ def cuts(problem: Problem, given: Mapping[str, Sequence[float]] | None = None) -
 
 
 def _checked(problem: Problem, given: Mapping[str, Sequence[float]]) -> Cuts:
-    """Return the cuts that a user asked for, or raise a ``ValueError`` with an example."""
+    """Return the cuts that were asked for, or raise a ``ValueError`` with an example."""
     names = problem.domain.names
     example = (
         f"slices={{'{names[-1]}': [{problem.domain.lower[-1]:g}, {problem.domain.upper[-1]:g}]}}"
