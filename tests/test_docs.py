@@ -117,6 +117,14 @@ def test_the_problem_and_the_method_run(load):
     assert fd.fit(problem.replace(network=fd.MLP((8,))), method(steps=20), seed=0).status.usable
 
 
+def test_the_method_with_a_check_reports_it(load):
+    problem = load("exponential_decay").exponential_decay().replace(network=fd.MLP((8,)))
+    result = fd.fit(problem, load("descent_with_check").CheckedDescent(steps=20), seed=0)
+    check = next(c for c in result.diagnose().checks if c.name.startswith("fall of the loss"))
+    assert check.value == pytest.approx(result.facts["fall"])
+    assert not check.ok  # after 20 steps of gradient descent
+
+
 def test_the_noise_model_agrees_with_gaussian_errors(load, x64):
     random = np.random.default_rng(0)
     mean, y = random.standard_normal((2, 5))

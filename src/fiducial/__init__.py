@@ -1,4 +1,6 @@
-"""Honest uncertainty for physics-informed neural networks."""
+"""Calibrated uncertainty for physics-informed neural networks and differential
+equations.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -119,8 +119,8 @@ def problem(name: str, **options: Any) -> Problem:
 
 
 def default_method(problem: Problem | None = None) -> AbstractMethod:
-    """Return the method to use when none is named: the first of ``DEFAULT_METHODS`` that
-    can serve the problem.
+    """Return the method to use when none is named: the first of ``DEFAULT_METHODS``
+    that can serve the problem.
     """
     chosen = [method(name) for name in DEFAULT_METHODS]
     for candidate in chosen[:-1]:

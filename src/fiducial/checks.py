@@ -28,6 +28,15 @@ class Check:
     advice: str
     at_least: bool = False
 
+    @classmethod
+    def without_number(
+        cls, name: str, *, ok: bool, severe: bool, meaning: str, advice: str = ""
+    ) -> "Check":
+        """Return a check that has no number."""
+        return cls(
+            name=name, value=None, limit=None, ok=ok, severe=severe, meaning=meaning, advice=advice
+        )
+
     @property
     def reason(self) -> str:
         """What a failure means and what to do, in one line."""
@@ -48,8 +57,8 @@ class Limit:
 
     Attributes:
         value: the limit.
-        name: name of the check, with braces in place of names that are known later, such
-            as ``"misfit of '{}'"``.
+        name: name of the check, with braces in place of names that are known later,
+            such as ``"misfit of '{}'"``.
         reason: why there is such a limit.
         source: the experiment or the publication that set its value.
         severe: the value beyond which the answer must not be trusted; None if a failure
@@ -104,10 +113,3 @@ class Limit:
         if math.isnan(value):
             return True
         return value < limit if self.at_least else value > limit
-
-
-def statement(name: str, *, ok: bool, severe: bool, meaning: str, advice: str = "") -> Check:
-    """Return a check that has no number."""
-    return Check(
-        name=name, value=None, limit=None, ok=ok, severe=severe, meaning=meaning, advice=advice
-    )

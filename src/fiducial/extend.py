@@ -2,7 +2,7 @@
 imports.
 """
 
-from .checks import Check, Limit, statement
+from .checks import Check, Limit
 from .device import Effort
 from .kernels.base import AbstractKernel
 from .methods._requirements import require_choice, require_mlp, require_noise, require_positive
@@ -59,5 +59,4 @@ __all__ = [
     "require_noise",
     "require_positive",
     "simulated_data",
-    "statement",
 ]

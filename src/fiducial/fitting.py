@@ -38,15 +38,16 @@ def fit(
         seed: seed of all random numbers; the same seed gives the same answer.
         folder: where to keep a checkpoint, so that a stopped run can be resumed.
         resume: go on from the checkpoint in ``folder``, if there is one.
-        multistart: where constants are unknown, fit again from other guesses, so that the
-            diagnosis can name another solution that fits as well.
+        multistart: where constants are unknown, fit again from other guesses, so that
+            the diagnosis can name another solution that fits as well.
         progress: show a line of progress; by default in a terminal and in a notebook.
 
     Returns:
         The result, also when chains diverged: see ``result.status``.
 
     Raises:
-        ValueError: for a problem or method that cannot work, before anything is compiled.
+        ValueError: for a problem or method that cannot work, before anything is
+            compiled.
         Interrupted: after Ctrl-C; with a folder the run can be resumed.
 
     Example:

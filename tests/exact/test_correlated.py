@@ -7,7 +7,7 @@ import pytest
 
 import fiducial as fd
 from fiducial.problems.linear_regression import _design
-from fiducial.results.diagnosis import _independent
+from fiducial.results.data_checks import _neighbours
 
 pytestmark = pytest.mark.slow
 
@@ -108,11 +108,11 @@ def test_few_errors_that_resemble_their_neighbours_are_seen_where_their_size_is_
     residuals = np.array(
         [0.05, 0.40, 0.48, 0.39, 0.33, 0.12, 0.01, -0.17, -0.29, -0.40, -0.46, -0.50]
     )
-    (check,) = _independent(unknown.groups[0], residuals / residuals.std())
+    (check,) = _neighbours(unknown.groups[0], residuals / residuals.std())
     assert not check.ok
-    assert not _independent(known.groups[0], residuals / 0.1)  # its size tells
+    assert not _neighbours(known.groups[0], residuals / 0.1)  # its size tells
     random = np.random.default_rng(0)
     alarms = sum(
-        not _independent(unknown.groups[0], random.standard_normal(12))[0].ok for _ in range(300)
+        not _neighbours(unknown.groups[0], random.standard_normal(12))[0].ok for _ in range(300)
     )
     assert alarms <= 3  # 0.4 are expected

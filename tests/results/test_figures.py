@@ -7,6 +7,8 @@ import pytest
 from scipy.stats import norm, t
 
 import fiducial as fd
+from fiducial.results.diagnosis import Diagnosis
+from fiducial.results.figures import plot
 from fiducial.results.slices import cuts
 from helpers import TINY, decay, made_up
 
@@ -56,6 +58,13 @@ def test_a_prediction_does_not_depend_on_the_other_points_asked_for(regression):
     result, _ = regression
     many, one = result.predict(np.linspace(0, 1, 11)), result.predict([0.3])
     np.testing.assert_allclose(many.upper.values[:, 3], one.upper.values[:, 0], rtol=1e-9)
+
+
+def test_the_title_has_the_verdict_that_it_is_given():
+    """The figures of a run that was compared with others agree with its summary."""
+    result = made_up(decay(network=TINY), draws=20)
+    assert result.plot().get_suptitle().endswith(", do not trust")
+    assert plot(result, diagnosis=Diagnosis(())).get_suptitle().endswith(", trust")
 
 
 def test_a_point_estimate_has_no_parts():

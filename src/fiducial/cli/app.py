@@ -63,7 +63,8 @@ def keep_programs(version: Version = False) -> None:
     """Calibrated uncertainty for physics-informed neural networks and differential
     equations.
     """
-    # JAX's own settings come first: JAX_COMPILATION_CACHE_DIR, JAX_ENABLE_COMPILATION_CACHE
+    # JAX's own settings come first: JAX_COMPILATION_CACHE_DIR,
+    # JAX_ENABLE_COMPILATION_CACHE
     if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
         caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
         jax.config.update("jax_compilation_cache_dir", str(caches / "fiducial"))

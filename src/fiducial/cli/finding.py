@@ -1,5 +1,5 @@
-"""Finds what the command names: problems, methods, and objects in settings, each by a name
-of the catalogue or in a user's file.
+"""Finds what the command names: problems, methods, and objects in settings, each by a
+name of the catalogue or in a user's file.
 """
 
 import inspect
@@ -43,8 +43,8 @@ def find_problem(spec: str, options: dict[str, Any]) -> Problem:
 
 
 def find_method(spec: str) -> type[AbstractMethod] | AbstractMethod:
-    """Return a method by its name, or from ``FILE.py`` or ``FILE.py:NAME``: a class, or in
-    a user's file also a method with settings of its own.
+    """Return a method by its name, or from ``FILE.py`` or ``FILE.py:NAME``: a class, or
+    in a user's file also a method with settings of its own.
     """
     place = split_file(spec)
     if place is None:

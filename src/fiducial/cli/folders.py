@@ -25,7 +25,8 @@ def choose_folder(
         taken = [p for p in names if p.exists()]
         out = taken[-1] if resume and taken else next(p for p in names if not p.exists())
     if resume:
-        # a run killed before its first file has nothing to go on from, and nothing to lose
+        # a run killed before its first file has nothing to go on from, and nothing to
+        # lose
         empty = out.is_dir() and not any(p.is_file() for p in out.rglob("*"))
         if not any(True for pattern in begun for _ in out.glob(pattern)) and not empty:
             fail(f"{out} holds no run to go on with; leave out --resume to begin one")

@@ -12,8 +12,8 @@ def split_settings(
     """Return the options of the problem, and the settings of each method.
 
     ``key=value`` is an option of the problem, ``method.key=value`` a setting of all
-    methods, ``NAME.key=value`` a setting of one. A value ``FILE.py:NAME`` is an object of
-    a user's file, such as a kernel or a noise model.
+    methods, ``NAME.key=value`` a setting of one. A value ``FILE.py:NAME`` is an object
+    of a user's file, such as a kernel or a noise model.
 
     Arguments:
         pairs: texts ``key=value``.
@@ -47,7 +47,9 @@ def key_and_value(text: str, option: str) -> tuple[str, str]:
 
 
 def parse_value(text: str) -> Any:
-    """Return a number, a truth value or None, in JSON's spelling or Python's; else the text."""
+    """Return a number, a truth value or None, in JSON's spelling or Python's; else the
+    text.
+    """
     lower = text.lower()
     spelled = {"none": "null", "true": "true", "false": "false"}.get(lower, text)
     try:

@@ -14,7 +14,8 @@ _FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>.*))?", flags=re.DOTALL)
 
 
 def split_file(spec: str) -> tuple[Path, str] | None:
-    """Return the path and the name in ``FILE.py`` or ``FILE.py:NAME``; None for other text.
+    """Return the path and the name in ``FILE.py`` or ``FILE.py:NAME``; None for other
+    text.
 
     Example:
         >>> split_file("my.py:decay")[1], split_file("my.py")[1], split_file("poisson")
@@ -43,8 +44,8 @@ def load_module(path: Path) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look themselves up there
-    # Files beside it can be imported, also later by its functions. They come last, so that
-    # they replace no installed module.
+    # Files beside it can be imported, also later by its functions. They come last, so
+    # that they replace no installed module.
     if str(whole.parent) not in sys.path:
         sys.path.append(str(whole.parent))
     try:
@@ -68,8 +69,8 @@ def object_in_file(
 
     Arguments:
         path: the file.
-        name: the name of the object. Without one it is the object that is called like its
-            kind, or the only one of its kind.
+        name: the name of the object. Without one it is the object that is called like
+            its kind, or the only one of its kind.
         kind: the kind of object that is meant, such as ``"problem"``.
         is_one: tells whether an object of the module is of this kind.
         example: a line for the file that makes one.

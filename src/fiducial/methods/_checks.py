@@ -53,14 +53,16 @@ def width_change(change: float) -> Check:
 
 
 def linear_difference(limit: Limit, value: float, meaning: str, advice: str) -> Check:
-    """Check that draws are not far from those of the linear model; methods differ in how
-    far they may be.
+    """Check that draws are not far from those of the linear model; methods differ in
+    how far they may be.
     """
     return limit.check(value, meaning, advice)
 
 
 def tightness(value: float) -> Check:
-    """Check that the errors given to an exact equation are small beside those of the data."""
+    """Check that the errors given to an exact equation are small beside those of the
+    data.
+    """
     return limits.TIGHTNESS.check(
         value,
         "the errors given to the exact equation are not small beside those of the data, which"

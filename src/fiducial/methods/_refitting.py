@@ -8,5 +8,7 @@ _MOST_STEPS = 200
 
 
 def refits(count: int, change: Change, *, errors: bool = False) -> Refits:
-    """Return a phase of ``count`` refits, each with a change of its own; see ``Refits``."""
+    """Return a phase of ``count`` refits, each with a change of its own; see
+    ``Refits``.
+    """
     return Refits(count, change, LevenbergMarquardt(_MOST_STEPS, starts=1), errors)

@@ -30,7 +30,9 @@ def require_choice(method: AbstractMethod, **possible: tuple[Any, ...]) -> None:
 
 
 def require_noise(method: AbstractMethod, problem: Problem) -> None:
-    """Raise a ``ValueError`` if all observations are exact, which leaves no uncertainty."""
+    """Raise a ``ValueError`` if all observations are exact, which leaves no
+    uncertainty.
+    """
     if all(g.exact for g in problem.groups):
         raise ValueError(
             f"{method.name}: all observations are exact, so there is no uncertainty; use pinn, or"
@@ -42,6 +44,6 @@ def require_mlp(name: str, problem: Problem) -> None:
     """Raise a ``ValueError`` if the problem's network is not a fully connected one."""
     if not isinstance(problem.recipe, MLP):
         raise ValueError(
-            f"{name}: dropout leaves out hidden units of a fully connected network; give the"
-            " problem network=MLP(...)"
+            f"{name}: it leaves out hidden units of a fully connected network; give the problem"
+            " network=MLP((50, 50))"
         )

@@ -2,8 +2,8 @@
 outcome, and checks of that answer.
 
 A method never owns a loop. Each phase says how to start from the phase before, how to
-take one step, when to stop and what to keep; the driver compiles it once, runs it for all
-chains and data sets, and looks after checkpoints, progress and divergence.
+take one step, when to stop and what to keep; the driver compiles it once, runs it for
+all chains and data sets, and looks after checkpoints, progress and divergence.
 """
 
 import abc
@@ -47,13 +47,16 @@ class Facts(eqx.Module):
         return {name: value for name, value in values.items() if value is not None}
 
     def of(self, data_set: int) -> Self:
-        """Return the facts of one data set: numbers, and arrays where a fact has several."""
+        """Return the facts of one data set: numbers, and arrays where a fact has
+        several.
+        """
         one = {name: np.asarray(value)[data_set] for name, value in self.known().items()}
         return type(self)(**{name: v if v.ndim else float(v) for name, v in one.items()})
 
 
 class WeightedDraws(NamedTuple):
-    """Draws before they were resampled by their weights; axes are (data set, chain, draw).
+    """Draws before they were resampled by their weights; axes are (data set, chain,
+    draw).
 
     Attributes:
         draws: what was kept of each, a tree as in ``Answer.draws``.
@@ -115,7 +118,7 @@ class Outcome(NamedTuple):
 
 
 def last_losses(trace: dict[str, np.ndarray]) -> np.ndarray:
-    """Return the last finite loss of each chain; steps that were not taken record none."""
+    """Return the last finite loss of each chain; steps not taken record none."""
     losses = trace["loss"]
     finite = np.isfinite(losses)
     ends = losses.shape[-1] - 1 - np.argmax(finite[..., ::-1], axis=-1)
@@ -166,9 +169,9 @@ class AbstractMethod(eqx.Module):
     def estimate_noise(self, fitted: np.ndarray, drawn: np.ndarray | None) -> np.ndarray:
         """Return the estimate of an unknown parameter of the noise, such as its size.
 
-        With draws, it is the value whose inverse square is the mean of theirs. The fit's
-        own value of a noise size is too small, because the fit has used up degrees of
-        freedom; this one is sqrt(RSS / (n - p)) in a linear model.
+        With draws, it is the value whose inverse square is the mean of theirs. The
+        fit's own value of a noise size is too small, because the fit has used up
+        degrees of freedom; this one is sqrt(RSS / (n - p)) in a linear model.
 
         Arguments:
             fitted: the value of the fit, (data set, ...).
@@ -182,8 +185,8 @@ class AbstractMethod(eqx.Module):
             return np.asarray(np.nanmean(drawn**-2.0, axis=(1, 2)) ** -0.5)
 
     def judge(self, facts: Any, model: Model) -> list[Check]:
-        """Return checks of the facts of one data set; by default of the three facts that
-        every method may have.
+        """Return checks of the facts of one data set; by default of the three facts
+        that every method may have.
 
         Arguments:
             facts: the facts of one data set.

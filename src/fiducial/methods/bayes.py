@@ -29,8 +29,8 @@ class BayesFacts(Facts):
         r_hat: split R-hat, the worst of the quantities.
         acceptance: share of moves that were accepted.
         divergent: share of trajectories that diverged.
-        tightness: errors of the most precise data over those given to exact values; None
-            without exact values.
+        tightness: errors of the most precise data over those given to exact values;
+            None without exact values.
     """
 
     r_hat: Any = None

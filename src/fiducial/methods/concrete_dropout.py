@@ -37,11 +37,12 @@ class ConcreteFacts(Facts):
 
 
 class ConcreteDropout(AbstractMethod):
-    """Dropout with one rate for each hidden layer, learnt along with the weights through
-    a continuous relaxation of the choice of units.
+    """Dropout with one rate for each hidden layer, learnt along with the weights
+    through a continuous relaxation of the choice of units.
 
     The rate balances the misfit against the divergence from a prior of the weights, so
-    there is still a choice to make: the length scale of that prior, in place of the rate.
+    there is still a choice to make: the length scale of that prior, in place of the
+    rate.
 
     Arguments:
         draws: number of forward passes of each chain.

@@ -19,10 +19,13 @@ from ._requirements import require_choice, require_positive
 from .base import AbstractMethod, Answer, Facts, Outcome
 
 _LEAST = 19
-"""Smallest number of measurements for an interval at 95 %: the largest of n errors covers
-a new one n times out of n + 1."""
+"""Smallest number of measurements for an interval at 95 %: the largest of n errors
+covers a new one n times out of n + 1.
+"""
 _LEAST_PLACES = 10
-"""Smallest number of places with which a new place is taken as exchangeable. A convention."""
+"""Smallest number of places with which a new place is taken as exchangeable. A
+convention.
+"""
 _MOST_FOLDS = 40
 """Largest number of parts that are left out by default, each of which costs a refit."""
 
@@ -105,7 +108,8 @@ class Conformal(AbstractMethod):
                 )
 
     def _folds(self, group: Group) -> np.ndarray:
-        """Return the number of the refit that leaves each measurement out, or -1 for none.
+        """Return the number of the refit that leaves each measurement out, or -1 for
+        none.
 
         Neighbours are in different parts.
         """

@@ -28,8 +28,8 @@ class DropoutFacts(Facts):
 
 
 class Dropout(AbstractMethod):
-    """Train a network with hidden units left out at random, and take forward passes with
-    other units left out as draws.
+    """Train a network with hidden units left out at random, and take forward passes
+    with other units left out as draws.
 
     The band is as wide as the passes differ. That follows from the rate, which the data
     do not determine.

@@ -16,8 +16,8 @@ from .base import AbstractMethod, Answer, Outcome
 
 
 class EFIDirect(AbstractMethod):
-    """Fit once, then solve the data-generating equations for fresh errors, once for each
-    draw.
+    """Fit once, then solve the data-generating equations for fresh errors, once for
+    each draw.
 
     The draws are independent and follow the extended fiducial distribution, without
     priors or tuning. Widths come from the errors alone.
@@ -63,7 +63,7 @@ class EFIDirect(AbstractMethod):
 
 
 def _check_of_linearity(facts: DirectFacts) -> Check:
-    """Check the distance from the linear model, which may be larger for weighted draws."""
+    """Check the distance from the linear model, which weights allow to be larger."""
     if facts.weighted:
         return _checks.linear_difference(
             limits.WEIGHTED_DIFFERENCE,

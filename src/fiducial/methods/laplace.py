@@ -27,8 +27,8 @@ class LaplaceFacts(Facts):
     """Facts about a Laplace approximation.
 
     Attributes:
-        tightness: errors of the most precise data over those given to exact values; None
-            without exact values.
+        tightness: errors of the most precise data over those given to exact values;
+            None without exact values.
     """
 
     tightness: Any = None

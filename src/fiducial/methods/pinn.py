@@ -27,8 +27,8 @@ class PINN(AbstractMethod):
         lm_steps: largest number of Levenberg-Marquardt steps; 0 leaves them out.
         chains: number of networks, fitted from different starts; the best is the
             estimate.
-        precision: ``"float32"`` or ``"float64"``, for Adam; Levenberg-Marquardt is always
-            in float64.
+        precision: ``"float32"`` or ``"float64"``, for Adam; Levenberg-Marquardt is
+            always in float64.
 
     Reference:
         Raissi, Perdikaris, Karniadakis (2019), J. Comput. Phys. 378:686-707.

@@ -1,5 +1,5 @@
-"""The bridge to ArviZ: the only module that imports it, as its interface differs between
-versions.
+"""The bridge to ArviZ: the only module that imports it, as its interface differs
+between versions.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,10 +9,11 @@ if TYPE_CHECKING:
 
 
 def to_arviz(result: "Result") -> Any:
-    """Return the draws in ArviZ's form: the group ``posterior`` without network weights,
-    and the group ``observed_data``.
+    """Return the draws in ArviZ's form: the group ``posterior`` without network
+    weights, and the group ``observed_data``.
 
-    The name of the group is ArviZ's; the draws are those of the method, fiducial or not.
+    The name of the group is ArviZ's; the draws are those of the method, fiducial or
+    not.
     """
     draws = result.draws
     if draws is None:

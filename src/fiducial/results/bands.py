@@ -59,7 +59,9 @@ def unit_of(problem: Problem, name: str) -> dict[str, str]:
 
 
 def _outputs(result: "Result", points: Points, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return outputs of the estimate (point, output) and of the draws (draw, point, output)."""
+    """Return outputs of the estimate (point, output) and of the draws (draw, point,
+    output).
+    """
     which = [list(result.problem.outputs).index(name) for name in names]
     nodes = ["estimate"] if result.draws is None else ["estimate", "draws"]
     theta = np.concatenate([result.parameter_vectors(node) for node in nodes])
@@ -99,9 +101,10 @@ def _with_noise(
     groups: list[Group],
     level: float,
 ) -> dict[str, np.ndarray]:
-    """Return limits of new measurements, and the two parts of their standard deviation."""
+    """Return limits of new measurements, and both parts of their standard deviation."""
     size = _noise_sizes(result, "draws", points, groups)
-    # one error per draw for all points, so that limits do not depend on the other points
+    # one error per draw for all points, so that limits do not depend on the other
+    # points
     error = np.random.default_rng(result.seed).standard_normal((len(size), 1, len(groups)))
     limits = summarise_draws(sd_solution, values + size * error, level)
     # given the draw the error is independent of the solution, so the variances add

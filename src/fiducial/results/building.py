@@ -105,11 +105,12 @@ def _estimate_and_draws(model: Model, method: AbstractMethod, answer: Answer) ->
 
 
 def _raw(model: Model, weighted: WeightedDraws, drawn: "xr.Dataset") -> "xr.Dataset":
-    """Return the draws before resampling: their weights, and the constants and noise sizes.
+    """Return the draws before resampling: their weights, and the constants and noise
+    sizes.
 
     The parameters ``theta`` of a raw draw are those of any draw whose ``source`` is its
-    number. Those of a raw draw without a copy are not kept, as a second set of parameters
-    would double the file for draws that have hardly any weight.
+    number. Those of a raw draw without a copy are not kept, as a second set of
+    parameters would double the file for draws that have hardly any weight.
     """
     source = weighted.source[0]
     unchanged = np.array_equal(source, np.broadcast_to(np.arange(source.shape[1]), source.shape))
@@ -145,7 +146,7 @@ def _facts(answer: Answer) -> "Nodes":
 
 
 def _named(model: Model, theta: np.ndarray) -> "xr.Dataset":
-    """Return constants, noise sizes and parameters for theta of shape (chain, draw, p)."""
+    """Return constants, noise sizes and parameters for ``theta``, (chain, draw, p)."""
     import xarray as xr
 
     def named(t: Any) -> dict[str, Any]:

@@ -11,8 +11,8 @@ def conformal_limits(
     """Return the limits of jackknife+, or of split conformal prediction if there is one
     fit.
 
-    Under exchangeability jackknife+ covers with a probability of at least ``2 level - 1``
-    and in practice ``level``, split conformal prediction with at least ``level``.
+    Under exchangeability jackknife+ covers with a probability of at least ``2 level -
+    1`` and in practice ``level``, split conformal prediction with at least ``level``.
 
     Arguments:
         values: the solution at some points by each fit, (fit, point).

@@ -1,4 +1,6 @@
-"""Checks of the unknown constants: do the data inform each, and is there one solution only?"""
+"""Checks of the unknown constants: do the data inform each, and is there one solution
+only?
+"""
 
 import math
 from typing import TYPE_CHECKING
@@ -25,8 +27,9 @@ _STUCK = 0.01
 """Standard deviation of the logarithm below which a positive constant at its limit is
 stuck there; ten times as much where draws fail, as they would have to pass zero."""
 _AT_LIMIT = 1e-3
-"""Largest distance from the end of a range, relative to the range or the guess, at which a
-constant is at its limit."""
+"""Largest distance from the end of a range, relative to the range or the guess, at
+which a constant is at its limit.
+"""
 
 
 def identifiability_checks(result: "Result") -> list[Check]:
@@ -46,7 +49,7 @@ def identifiability_checks(result: "Result") -> list[Check]:
 
 
 def _stuck(result: "Result", found: ConstantDraws) -> np.ndarray:
-    """Return which components do not move, or hardly move at the limit of their range."""
+    """Return which components are fixed, or hardly move at the limit of their range."""
     failed = result.facts.get("failed_draws", 0.0)
     little = _STUCK if failed <= limits.FAILED_DRAWS.value else 10 * _STUCK
     hardly = found.positive & (found.scaled.std(axis=0) < little)

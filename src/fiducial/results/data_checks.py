@@ -1,4 +1,6 @@
-"""Checks of any result: its chains, exact values and equations, and the errors of its data."""
+"""Checks of any result: its chains, exact values and equations, and the errors of its
+data.
+"""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -20,8 +22,9 @@ _LEAST_PAIRS = 6
 """Smallest number of pairs of neighbours whose errors are compared if their size is
 unknown: of fewer pairs there are too few orders for a limit of one in a thousand."""
 _MANY_PAIRS = 16
-"""Smallest number of pairs for the normal approximation of a correlation. Errors of known
-size are compared from this number on."""
+"""Smallest number of pairs for the normal approximation of a correlation. Errors of
+known size are compared from this number on.
+"""
 _ORDERS = 20_000
 """Number of random orders that approximate the null distribution of fewer pairs."""
 _THREE_SIGMA = 0.99865
@@ -116,8 +119,8 @@ def _misfit(group: Group, z: np.ndarray) -> list[Check]:
 
 
 def _neighbours(group: Group, z: np.ndarray) -> list[Check]:
-    """Check along each coordinate, all others being equal, that errors of neighbours are
-    not correlated.
+    """Check along each coordinate, all others being equal, that errors of neighbours
+    are not correlated.
     """
     points, checks = group.points, []
     for i, name in enumerate(points.names):
@@ -144,7 +147,9 @@ def _neighbours(group: Group, z: np.ndarray) -> list[Check]:
 
 
 def _limit_by_random_orders(z: np.ndarray, near: np.ndarray) -> float:
-    """Return the correlation that errors in random order exceed once in a thousand times."""
+    """Return the correlation that errors in random order exceed once in a thousand
+    times.
+    """
     shuffled = np.random.default_rng(0).permuted(np.tile(z, (_ORDERS, 1)), axis=1)
     drawn = _correlation(shuffled[:, :-1][:, near], shuffled[:, 1:][:, near])
     return float(np.quantile(drawn, _THREE_SIGMA))

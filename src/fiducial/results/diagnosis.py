@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import limits
-from ..checks import Check, statement
+from ..checks import Check
 from .constant_checks import identifiability_checks, multistart_checks
 from .data_checks import chain_checks, group_checks
 
@@ -50,24 +50,29 @@ class Diagnosis:
         return str(self)
 
 
-def diagnose(result: "Result", against: Sequence["Result"] = ()) -> Diagnosis:
-    """Run every check that applies to a result, and compare it with other results of the
-    same problem.
-    """
+def diagnose(result: "Result") -> Diagnosis:
+    """Return every check that applies to a result, those of its method among them."""
     own = [Check(**stored) for stored in json.loads(result.tree.attrs.get("checks", "[]"))]
     checks = [*chain_checks(result), *group_checks(result), *own]
     checks += [*identifiability_checks(result), *multistart_checks(result), _has_interval(result)]
-    return Diagnosis((*checks, *(_agreement(result, other) for other in against)))
+    return Diagnosis(tuple(checks))
+
+
+def compare(result: "Result", others: Sequence["Result"]) -> list[Check]:
+    """Return checks that a result agrees with other results of the same problem."""
+    return [_agreement(result, other) for other in others]
 
 
 def _has_interval(result: "Result") -> Check:
     reason = result.no_interval
-    return statement("has intervals", ok=reason is None, severe=False, meaning=reason or "")
+    return Check.without_number(
+        "has intervals", ok=reason is None, severe=False, meaning=reason or ""
+    )
 
 
 def _agreement(result: "Result", other: "Result") -> Check:
-    """Compare means and standard deviations of outputs and constants with those of another
-    result, in standard deviations, as far as the number of draws allows.
+    """Compare means and standard deviations of outputs and constants with those of
+    another result, in standard deviations, as far as the number of draws allows.
     """
     if result.draws is None or other.draws is None:
         raise ValueError(
@@ -96,8 +101,8 @@ def _agreement(result: "Result", other: "Result") -> Check:
 
 
 def _moments(result: "Result") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return means and standard deviations, over a coarse grid and of the constants, and
-    the standard deviations below which they are not compared.
+    """Return means and standard deviations, over a coarse grid and of the constants,
+    and the standard deviations below which they are not compared.
     """
     band, constants = result.band(result.grid(11)), result.parameters()
     mean, sd = (
@@ -110,7 +115,7 @@ def _moments(result: "Result") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _effective(result: "Result") -> float:
-    """Return the effective sample size, or the number of draws where it is not known."""
+    """Return the effective sample size, or the number of draws if it is not known."""
     draws = result.draws
     assert draws is not None
     return result.facts.get("effective_draws", draws.sizes["chain"] * draws.sizes["draw"])

@@ -94,7 +94,7 @@ def correlated_pairs(found: ConstantDraws) -> list[Pair]:
 
 
 def poorly_determined(found: ConstantDraws) -> np.ndarray:
-    """Return which components have a 95 % interval wider than the size of their median."""
+    """Return which components have a 95 % interval wider than their median."""
     quantiles = np.quantile(found.values, [0.025, 0.5, 0.975], axis=0, method="weibull")
     lower, middle, upper = quantiles
     return upper - lower > np.abs(middle)

@@ -1,4 +1,6 @@
-"""Figures of a result: the solution, the constants, the errors and the course of the run."""
+"""Figures of a result: the solution, the constants, the errors and the course of the
+run.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -65,8 +67,8 @@ def _title(result: "Result", diagnosis: "Diagnosis | None" = None) -> str:
 
 
 def _lines(result: "Result", level: float, title: str) -> Any:
-    """Return a figure of each output over the coordinate, and beside it of the intervals
-    as deviations from the mean.
+    """Return a figure of each output over the coordinate, and beside it of the
+    intervals as deviations from the mean.
     """
     points = result.grid(401)
     x, (coordinate,) = points.array[:, 0], result.problem.domain.names
@@ -193,7 +195,9 @@ def plot_constants(result: "Result", *, diagnosis: "Diagnosis | None" = None) ->
 
 
 def _scales(found: ConstantDraws) -> list[str]:
-    """Return ``log`` for each positive constant that spans a factor of ten, else ``linear``."""
+    """Return ``log`` for each positive constant that spans a factor of ten, else
+    ``linear``.
+    """
     ends = np.quantile(found.values, [0.025, 0.975], axis=0)
     wide = found.positive & (ends[1] > 10 * ends[0])
     return ["log" if one else "linear" for one in wide]

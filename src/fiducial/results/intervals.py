@@ -18,8 +18,8 @@ def summarise_draws(
 
     Arguments:
         estimate: the point estimate.
-        drawn: draws along the first axis; None for a point estimate, whose sd and limits
-            are not-a-number.
+        drawn: draws along the first axis; None for a point estimate, whose sd and
+            limits are not-a-number.
         level: level of the interval.
     """
     if drawn is None:

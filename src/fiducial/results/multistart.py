@@ -1,8 +1,9 @@
-"""Multi-start: fits from other guesses of the unknown constants, to find other solutions.
+"""Multi-start: fits from other guesses of the unknown constants, to find other
+solutions.
 
 Draws are taken around one fit. Where an equation allows several solutions (two rates
-that can be swapped, a frequency and its multiples), the intervals cover one of them only,
-and no check of the draws can detect that.
+that can be swapped, a frequency and its multiples), the intervals cover one of them
+only, and no check of the draws can detect that.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -30,12 +31,16 @@ OTHER = "another solution"
 _STARTS = 4
 """Number of fits from other guesses for a problem over one coordinate."""
 _STARTS_IN_A_PLANE = 2
-"""Number of fits from other guesses with two or more coordinates, where a fit costs more."""
+"""Number of fits from other guesses with two or more coordinates, where a fit costs
+more.
+"""
 _GUESS_SD = 2.0
 """Standard deviation of the guesses in unconstrained units: for a positive constant, a
 factor of about seven."""
 _SAME = 0.01
-"""Relative difference of a constant, by its size or guess, below which two solutions agree."""
+"""Relative difference of a constant, by its size or guess, below which two solutions
+agree.
+"""
 _AS_GOOD = 10.0
 """Largest excess of -2 log likelihood at which a solution is a rival of the answer: its
 share of the likelihood is then exp(-5), under one per cent."""
@@ -102,8 +107,8 @@ def _differs(
 ) -> np.ndarray:
     """Return which constants of each fit are not those of the answer, (fit, constant).
 
-    A difference must exceed a standard deviation of the draws, and the distance that the
-    excess of -2 log likelihood accounts for.
+    A difference must exceed a standard deviation of the draws, and the distance that
+    the excess of -2 log likelihood accounts for.
 
     Arguments:
         model: the problem in computable form.

@@ -1,4 +1,6 @@
-"""Panels of a figure: an output along a line, with its intervals, the data and the truth."""
+"""Panels of a figure: an output along a line, with its intervals, the data and the
+truth.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple

@@ -1,4 +1,6 @@
-"""The result of a fit: one object over an xarray tree, valid at any point of the domain."""
+"""The result of a fit: one object over an xarray tree, valid at any point of the
+domain.
+"""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -32,12 +34,14 @@ FORMAT = "fiducial-result-2"
 UNSEALED_FORMAT = "fiducial-result-1"
 """Format of results saved by older versions, without a checksum and with all draws."""
 _BATCH = 4_000
-"""Number of field values computed at once when a band is evaluated: with more, the hidden
-units take longer to write to memory and to read again than to compute."""
+"""Number of field values computed at once when a band is evaluated: with more, the
+hidden units take longer to write to memory and to read again than to compute.
+"""
 
 
 class Result:
-    """The solution and the unknown constants, with intervals where the method gives them.
+    """The solution and the unknown constants, with intervals where the method gives
+    them.
 
     Arguments:
         tree: the content of the result, as an ``xarray.DataTree``.
@@ -118,8 +122,8 @@ class Result:
 
         Returns:
             A data frame with a row for each component of an unknown, and the columns
-            estimate, mean, sd, lower, upper, truth and unit; a value that is not known is
-            not-a-number.
+            estimate, mean, sd, lower, upper, truth and unit; a value that is not known
+            is not-a-number.
         """
         import pandas as pd
 
@@ -179,8 +183,8 @@ class Result:
     def predict(self, x: Any = None, level: float = 0.95) -> "xr.Dataset":
         """Return the interval of a new measurement, with its noise.
 
-        Where an output has several noisy groups of observations, the new measurement has
-        the noise of the first.
+        Where an output has several noisy groups of observations, the new measurement
+        has the noise of the first.
 
         Arguments:
             x: as for ``band``.
@@ -189,8 +193,8 @@ class Result:
         Returns:
             A dataset as from ``band``, for each output with noisy observations, and two
             more variables that say where the width comes from: ``sd_solution`` for the
-            uncertainty of the solution (epistemic) and ``sd_noise`` for the error of the
-            new measurement (aleatoric). Their squares add up to that of ``sd``.
+            uncertainty of the solution (epistemic) and ``sd_noise`` for the error of
+            the new measurement (aleatoric). Their squares add up to that of ``sd``.
         """
         from .bands import prediction_interval
 
@@ -198,15 +202,17 @@ class Result:
         return prediction_interval(self, self._points(x), level)
 
     def grid(self, n: int | None = None) -> Points:
-        """Return a regular grid over the domain: by default 101 points on a line, 41 along
-        each of two coordinates, 11 along each of more.
+        """Return a regular grid over the domain: by default 101 points on a line, 41
+        along each of two coordinates, 11 along each of more.
         """
         domain = self.problem.domain
         default = {1: 101, 2: 41}.get(len(domain.names), 11)
         return Points(domain.names, grid(n or default)(domain))
 
     def parameter_vectors(self, node: str) -> np.ndarray:
-        """Return the vectors ``theta`` of the node ``estimate`` or ``draws``, (draw, p)."""
+        """Return the vectors ``theta`` of the node ``estimate`` or ``draws``, (draw,
+        p).
+        """
         theta = np.asarray(self.tree[node]["theta"])
         return theta.reshape(-1, theta.shape[-1])
 
@@ -236,9 +242,10 @@ class Result:
                 comparison is in the diagnosis that comes back, and nowhere else: the
                 result stays as it was, and so does its ``summary()``.
         """
-        from .diagnosis import diagnose
+        from .diagnosis import Diagnosis, compare
 
-        return diagnose(self, against) if against else self._diagnosis
+        own = self._diagnosis
+        return Diagnosis((*own.checks, *compare(self, against))) if against else own
 
     @cached_property
     def _diagnosis(self) -> "Diagnosis":
@@ -247,7 +254,8 @@ class Result:
         return diagnose(self)
 
     def summary(self, level: float = 0.95, diagnosis: "Diagnosis | None" = None) -> dict[str, Any]:
-        """Return the answer in one dictionary that JSON can hold, as in ``summary.json``.
+        """Return the answer in one dictionary that JSON can hold, as in
+        ``summary.json``.
 
         Arguments:
             level: level of the intervals.
@@ -259,21 +267,21 @@ class Result:
         return summarise(self, level, diagnosis)
 
     def plot(self, level: float = 0.95, slices: Mapping[str, Sequence[float]] | None = None) -> Any:
-        """Return a Matplotlib figure of the solution, its band, the data and the interval
-        of new measurements.
+        """Return a Matplotlib figure of the solution, its band, the data and the
+        interval of new measurements.
 
         Arguments:
             level: level of the intervals.
-            slices: with two or more coordinates, where to cut through the solution, such
-                as ``{"t": [0.0, 0.5]}``. By default at times with data, at both ends and in
-                the middle.
+            slices: with two or more coordinates, where to cut through the solution,
+                such as ``{"t": [0.0, 0.5]}``. By default at times with data, at both
+                ends and in the middle.
         """
         from .figures import plot
 
         return plot(self, level, slices)
 
     def plot_constants(self) -> Any:
-        """Return a Matplotlib figure of the draws of the unknown constants, in pairs."""
+        """Return a Matplotlib figure of the draws of the constants, in pairs."""
         from .figures import plot_constants
 
         return plot_constants(self)

@@ -19,7 +19,8 @@ Cuts = tuple[str, list[float]]
 _MOST_SLICES = 5
 """Largest number of slices by default."""
 _LEAST_PLACES = 3
-"""Smallest number of places of data with one value of the coordinate that get a slice."""
+"""Smallest number of places of data with one value of the coordinate that get a slice.
+"""
 _POINTS = 201
 """Number of points along a slice."""
 
@@ -28,8 +29,8 @@ def cuts(problem: Problem, given: Mapping[str, Sequence[float]] | None = None) -
     """Return where to cut: as given, or by default at some values of time (without a
     time, of the second coordinate).
 
-    By default there is a slice wherever data lie in a row, and as long as these are few,
-    one at each end of the range and in its middle.
+    By default there is a slice wherever data lie in a row, and as long as these are
+    few, one at each end of the range and in its middle.
     """
     domain = problem.domain
     if given is not None:
@@ -50,7 +51,7 @@ def cuts(problem: Problem, given: Mapping[str, Sequence[float]] | None = None) -
 
 
 def _checked(problem: Problem, given: Mapping[str, Sequence[float]]) -> Cuts:
-    """Return the cuts that a user asked for, or raise a ``ValueError`` with an example."""
+    """Return the cuts that were asked for, or raise a ``ValueError`` with an example."""
     names = problem.domain.names
     example = (
         f"slices={{'{names[-1]}': [{problem.domain.lower[-1]:g}, {problem.domain.upper[-1]:g}]}}"
@@ -117,7 +118,8 @@ def draw_slices(result: "Result", axes: Mapping[str, Any], where: Cuts, level: f
         own[0, 0].set_ylabel(label(result, output))
         if len(own) > 1:
             own[1, 0].set_ylabel("deviation from the mean")
-            # one scale, so that panels can be compared and rounding errors stay invisible
+            # one scale, so that panels can be compared and rounding errors stay
+            # invisible
             for axis in own[1, 1:]:
                 axis.sharey(own[1, 0])
             own[1, 0].relim()

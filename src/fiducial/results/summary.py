@@ -1,4 +1,6 @@
-"""Summaries of a result: the dictionary behind ``summary.json``, and a text for a screen."""
+"""Summaries of a result: the dictionary behind ``summary.json``, and a text for a
+screen.
+"""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -65,8 +67,8 @@ def _noise(result: "Result", rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _field(result: "Result", level: float) -> dict[str, Any]:
-    """Return for each output the mean width of its band over a grid and, where the truth
-    is known, the share of the truth inside the band and the mean squared error.
+    """Return for each output the mean width of its band over a grid and, where the
+    truth is known, the share of the truth inside the band and the mean squared error.
     """
     points = result.grid()
     band = result.band(points, level)
