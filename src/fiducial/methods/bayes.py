@@ -8,7 +8,7 @@ import numpy as np
 from .. import limits
 from ..checks import Check
 from ..model.model import Data, Model
-from ..numerics.hamiltonian import Mover
+from ..numerics.hamiltonian import HMC, NUTS, AbstractSampler, Mover
 from ..numerics.mixing import convergence
 from ..numerics.posterior import Posterior, Priors, tightness
 from ..phases.adam import Adam
@@ -48,7 +48,8 @@ class Bayes(AbstractMethod):
     those of the best data.
 
     Arguments:
-        sampler: ``"nuts"``, or ``"hmc"`` with a fixed number of leapfrog steps.
+        sampler: ``"nuts"``, ``"hmc"`` with a fixed number of leapfrog steps, or an object
+            of your own derived from ``fiducial.extend.AbstractSampler``.
         draws: draws of each chain.
         warm_steps: moves before them, in which step size and mass are adapted.
         thin: moves from one draw to the next.
@@ -83,7 +84,7 @@ class Bayes(AbstractMethod):
         ``fiducial.fit(problem, fiducial.Bayes(), seed=0).band()``
     """
 
-    sampler: str = "nuts"
+    sampler: str | AbstractSampler = "nuts"
     draws: int = 500
     warm_steps: int = 500
     thin: int = 1
@@ -106,9 +107,10 @@ class Bayes(AbstractMethod):
         require_positive(
             self, "draws", "warm_steps", "thin", "leapfrog", "doublings", "lm_steps", "chains"
         )
+        if not isinstance(self.sampler, AbstractSampler):
+            require_choice(self, sampler=("nuts", "hmc"))
         require_choice(
             self,
-            sampler=("nuts", "hmc"),
             start=(None, "lm", "random", "prior"),
             precision=("float64", "float32"),
             preset=(None, "paper"),
@@ -138,13 +140,17 @@ class Bayes(AbstractMethod):
         annealed = isinstance(self.sigma_f, str)
         last = None if self.sigma_f is None else float(parse(self.sigma_f)(jnp.asarray(1.0)))
         posterior = Posterior(model, last, priors=self.priors)
-        mover = Mover(
-            posterior, self.sampler, self.leapfrog, self.doublings, jnp.dtype(self.precision)
-        )
+        mover = Mover(posterior, self._sampler, jnp.dtype(self.precision))
         falling = early(parse(self.sigma_f), 0.5) if annealed and self.sigma_f is not None else None
         first = self._first(self.start or "lm")
         warm_up = WarmUp(self.warm_steps, mover, sigma_f=falling, from_prior=self.start == "prior")
         return *first, warm_up, HamiltonianDraws(self.draws * self.thin, self.thin, mover)
+
+    @property
+    def _sampler(self) -> AbstractSampler:
+        if isinstance(self.sampler, AbstractSampler):
+            return self.sampler
+        return NUTS(self.doublings) if self.sampler == "nuts" else HMC(self.leapfrog)
 
     def _first(self, start: str) -> tuple[AbstractPhase, ...]:
         return (LevenbergMarquardt(self.lm_steps),) if start == "lm" else ()
@@ -155,9 +161,7 @@ class Bayes(AbstractMethod):
         last = float(parse(chosen)(jnp.asarray(1.0)))
         mover = Mover(
             Posterior(model, last, plain=True, priors=self.priors),
-            "hmc",
-            table["leapfrog"],
-            self.doublings,
+            HMC(table["leapfrog"]),
             jnp.dtype("float32"),
         )
         steps, warm = table["steps"], round(table["burn_in"] * table["steps"])

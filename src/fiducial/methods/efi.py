@@ -35,26 +35,26 @@ _STIFFNESS_OF_SIZES = 200.0
 errors softly: by 5 to 7 % at 10.
 """
 _TIGHTNESS = 10.0
-"""How many times more firmly exact observations are held than the most precise data."""
+"""Factor by which the errors that are left of exact observations are smaller than those
+of the most precise data, relative to the values.
+"""
 _RARE_SIZE = -3.09
 """Quantile of the standard normal up to which a noise size is allowed for (one draw in a
 thousand lies beyond).
 """
 _KERNEL_RESERVE = 4.0
-"""Factor on the stiffness that a kernel is set for up to which it is stable; the limits
-of stability of both kernels are larger.
+"""Factor on the stiffness that a kernel is set for up to which it must be stable; the
+step sizes of ``sgld`` and ``sghmc`` are stable up to factors of 6 and 8.
 """
 _MOST_GROWTH = 16.0
 """Largest factor on the stiffness that a kernel is set for. With next to nothing known
 of a noise size there would be no end to it.
 """
-_TIME_BETWEEN_DRAWS = 2.0
-"""Time between two draws, in units of the time in which an error of unit variance
-moves: half the number of relaxation steps of the kernel.
-"""
+_RELAXATIONS_PER_DRAW = 1.0
+"""Relaxation times of the kernel between two draws."""
 _WARM_UP = 12
-"""Draws that are left out at the start, where the errors are still those of the pilot
-fit: 24 relaxation times.
+"""Draws, one relaxation time apart, that are left out at the start, where the errors are
+still those of the pilot fit.
 """
 _PAPER_DRAWS = 1000
 """Draws that are kept of each chain of the paper's 200,000 iterations."""
@@ -185,7 +185,7 @@ class EFI(AbstractMethod):
         kernel = self._kernel
         stiffness = self._stiffness(model)
         step_size = kernel.step_size(1 + stiffness * _growth(model))
-        thin = max(1, round(_TIME_BETWEEN_DRAWS * kernel.relaxation_steps(step_size) / 2))
+        thin = max(1, round(_RELAXATIONS_PER_DRAW * kernel.relaxation_steps(step_size)))
         return FiducialChain(
             steps=_WARM_UP + self.draws,
             sampling=Sampling(thin, warm_up=_WARM_UP, effective=self.effective),
