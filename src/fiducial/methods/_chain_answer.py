@@ -27,10 +27,11 @@ class ChainFacts(Facts):
 
     Attributes:
         r_hat: split R-hat, the worst of the quantities.
-        informed_sd: standard deviation of the errors along the informed directions, over
-            its expectation.
+        informed_sd: standard deviation of the errors along the informed directions,
+            over its expectation.
         lag: relative loss of variance because the parameters lag behind the errors.
-        energy: energy of the data over its expectation; None where data are met exactly.
+        energy: energy of the data over its expectation; None where data are met
+            exactly.
         p_value: level at which the imputed errors are not normal.
         width_change: largest relative change of a width with less damping.
         frozen_response: share of the changes of the answer that the network makes with
@@ -153,9 +154,9 @@ def _relative_energy(
     """Return the energy of the data over its expectation, for each data set; None where
     data are met exactly, which leaves no energy to compare.
 
-    By equipartition the expectation is ``kappa / 2 (RSS / (1 + kappa)^2 + free v)``, with
-    the residual sum of squares of the pilot fit, the residual degrees of freedom, and
-    the stationary variance of the kernel ``v`` in a direction of curvature ``1 + kappa``.
+    By equipartition the expectation is ``kappa / 2 (RSS / (1 + kappa)^2 + free v)``,
+    with the residual sum of squares of the pilot fit, the residual degrees of freedom,
+    and the kernel's stationary variance ``v`` where the curvature is ``1 + kappa``.
     """
     noisy = [g for g in model.groups if not g.exact]
     count = sum(g.y.size for g in noisy)
@@ -230,8 +231,8 @@ def _p_value(z: np.ndarray, stiffness: float, share: float) -> float:
 
 
 def anderson_darling(z: np.ndarray) -> float:
-    """Return the p-value of Anderson and Darling's test that numbers are independent and
-    standard normal.
+    """Return the p-value of Anderson and Darling's test that numbers are independent
+    and standard normal.
 
     Reference:
         Marsaglia, Marsaglia (2004), Evaluating the Anderson-Darling distribution, J.

@@ -48,8 +48,8 @@ class Bayes(AbstractMethod):
     those of the best data.
 
     Arguments:
-        sampler: ``"nuts"``, ``"hmc"`` with a fixed number of leapfrog steps, or an object
-            of your own derived from ``fiducial.extend.AbstractSampler``.
+        sampler: ``"nuts"``, ``"hmc"`` with a fixed number of leapfrog steps, or an
+            object of your own derived from ``fiducial.extend.AbstractSampler``.
         draws: draws of each chain.
         warm_steps: moves before them, in which step size and mass are adapted.
         thin: moves from one draw to the next.

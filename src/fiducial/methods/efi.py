@@ -27,20 +27,21 @@ from ._requirements import require_choice, require_noise, require_paper, require
 from .base import AbstractMethod, Answer, Outcome
 
 _STIFFNESS = 20.0
-"""``kappa``: how many times more firmly the data hold an error than its own distribution
-does. Parameters are unbiased at any value, and chains mix faster at smaller ones.
+"""``kappa``: how many times more firmly the data hold an error than its own
+distribution does. Parameters are unbiased at any value, and chains mix faster at
+smaller ones.
 """
 _STIFFNESS_OF_SIZES = 200.0
-"""``kappa`` where a noise size is unknown. The size comes out too small if the data hold
-errors softly: by 5 to 7 % at 10.
+"""``kappa`` where a noise size is unknown. The size comes out too small if the data
+hold errors softly: by 5 to 7 % at 10.
 """
 _TIGHTNESS = 10.0
 """Factor by which the errors that are left of exact observations are smaller than those
 of the most precise data, relative to the values.
 """
 _RARE_SIZE = -3.09
-"""Quantile of the standard normal up to which a noise size is allowed for (one draw in a
-thousand lies beyond).
+"""Quantile of the standard normal up to which a noise size is allowed for (one draw in
+a thousand lies beyond).
 """
 _KERNEL_RESERVE = 4.0
 """Factor on the stiffness that a kernel is set for up to which it must be stable; the
@@ -53,8 +54,8 @@ of a noise size there would be no end to it.
 _RELAXATIONS_PER_DRAW = 1.0
 """Relaxation times of the kernel between two draws."""
 _WARM_UP = 12
-"""Draws, one relaxation time apart, that are left out at the start, where the errors are
-still those of the pilot fit.
+"""Draws, one relaxation time apart, that are left out at the start, where the errors
+are still those of the pilot fit.
 """
 _PAPER_DRAWS = 1000
 """Draws that are kept of each chain of the paper's 200,000 iterations."""

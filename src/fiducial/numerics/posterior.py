@@ -7,8 +7,8 @@ With ``N(mean, sd^2)`` priors on the parameters and ``q = (theta - mean) / sd``,
                    - 1/2 sum_(exact i) (weight_g off_i)^2 + const,
 
 ``off`` being scaled residuals. An equation that holds exactly has no place in a
-likelihood, so it is given normal errors of some size, ``sigma_f``, and the weight is one
-over that. The size acts as a part of the prior, and no data determine it.
+likelihood, so it is given normal errors of some size, ``sigma_f``, and the weight is
+one over that. The size acts as a part of the prior, and no data determine it.
 """
 
 from collections.abc import Mapping
@@ -173,7 +173,8 @@ def _sizes_of_measured_physics(model: Model) -> dict[str, float]:
 
 def _scaled_priors(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """Return means and standard deviations of the default priors: standard normal for
-    weights that act on scaled inputs and outputs, and around their guesses for unknowns.
+    weights that act on scaled inputs and outputs, and around their guesses for
+    unknowns.
     """
     noise = model.noise_slice
     constants = slice(model.size - model.constant_count, model.size)

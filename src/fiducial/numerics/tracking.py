@@ -129,7 +129,7 @@ def refresh(
 
 
 def drift_in_errors(energy: Energy, drift: Float[Array, " e"]) -> Float[Array, ""]:
-    """Return the length of a drift of the exact rows, in standard errors of the data."""
+    """Return the length of a drift of exact rows, in standard errors of the data."""
     return (energy.model.precision(energy.fit.theta) * jnp.linalg.norm(drift)).astype(drift.dtype)
 
 
@@ -203,8 +203,8 @@ def _with_sizes_moved(
     evaluation: Evaluation,
     z: Float[Array, " n"],
 ) -> Float[Array, " p"]:
-    """Return the parameters with unknown noise sizes moved by a Gauss-Newton step on the
-    gaps, less the informed part of these, which the other parameters can take away.
+    """Return the parameters with unknown noise sizes moved by a Gauss-Newton step on
+    the gaps, less the informed part of these, which the other parameters can take away.
 
     Sizes alone among the parameters act differently in every step, as they multiply the
     errors.

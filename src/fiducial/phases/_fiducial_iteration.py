@@ -1,5 +1,5 @@
-"""One iteration of Algorithm 1: steps (ii) and (iii), from one evaluation of network and
-energy. The algorithm as a whole is told in ``fiducial_chain``.
+"""One iteration of Algorithm 1: steps (ii) and (iii), from one evaluation of network
+and energy. The algorithm as a whole is told in ``fiducial_chain``.
 """
 
 from collections.abc import Callable

@@ -89,7 +89,7 @@ class AbstractPhase(eqx.Module):
         """
 
     def done(self, state: State) -> Bool[Array, ""]:
-        """Return whether this chain has converged, so that it takes no further steps."""
+        """Return whether this chain has converged; it then takes no further steps."""
         del state
         return jnp.asarray(False)
 

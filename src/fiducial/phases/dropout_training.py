@@ -133,7 +133,7 @@ class DropoutTraining(AbstractPhase):
         return Drawn(state.shown[None], {}) if self.trajectory else None
 
     def _unit(self, model: Model) -> Array:
-        """Return the factors to parameters for inputs and outputs in the user's units."""
+        """Return the factors to parameters that act in the user's units."""
         return jnp.asarray(model.unit_factors if self.plain else 1.0, self.dtype)
 
     def _sizes(self, model: Model) -> dict[str, float]:

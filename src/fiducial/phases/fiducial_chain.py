@@ -16,7 +16,7 @@ that of the weights. One *draw* takes ``thin`` iterations.
         for each of thin iterations                               iterate
             m_i <- encoder(x_i, y_i, z_i)                         encode
             theta_bar <- mean(m) W + b                            mean_answer
-            lambda U and its derivatives by theta_bar and z       AbstractUpdate.gradients
+            lambda U, its derivatives by theta_bar and z          AbstractUpdate.gradients
             (ii) latent variable imputation
                 force <- -z - d(lambda U)/dz                      iterate
                 force <- force - path through the w-network       _force_through_network
@@ -229,8 +229,8 @@ class FiducialChain(AbstractPhase):
         return jnp.where(model.free_mask > 0, fresh, fit.theta)
 
     def _first_errors(self, model: Model, fit: Linearisation, *, key: PRNGKeyArray) -> Array:
-        """Return the errors at the start: those of the pilot fit, where the energy pulls
-        at none, or random ones.
+        """Return the errors at the start: those of the pilot fit, where the energy
+        pulls at none, or random ones.
         """
         if self.plain:
             count = sum(g.y.size for g in model.groups if not g.exact)
@@ -285,8 +285,8 @@ class FiducialChain(AbstractPhase):
     def _judged_by(
         self, setting: Setting, theta: Array, with_weights_before: Array, z: Array
     ) -> dict[str, Array]:
-        """Return what a draw is judged by: quantities of the answer, those of the answer
-        with the weights of the draw before, the errors, and their informed part.
+        """Return what a draw is judged by: quantities of the answer, those of the
+        answer with the weights of the draw before, the errors, and their informed part.
         """
         model, fit = setting.model, setting.fit
         sizes = model.noise_slice
@@ -302,7 +302,7 @@ class FiducialChain(AbstractPhase):
         return {name: jnp.asarray(v, self.dtype)[None] for name, v in found.items()}
 
     def _info(self, setting: Setting, after: ChainState, end: Iterate, progress: Array) -> Info:
-        """Return what people and checks read of a draw, averaged over its iterations."""
+        """Return what people and checks read of a draw, as means over its iterations."""
         model, fit, dynamics = setting.model, setting.fit, self.dynamics
         means = jax.tree.map(lambda v: v / self.sampling.thin, end.sums)
         weights = dynamics.energy_weights(model, fit, progress)

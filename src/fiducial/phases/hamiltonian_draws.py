@@ -31,8 +31,8 @@ class DrawState(NamedTuple):
 
 
 class HamiltonianDraws(AbstractPhase):
-    """Moves with step size and mass as the warm-up left them, every ``thin``-th of which
-    is kept as a draw.
+    """Moves with step size and mass as the warm-up left them, every ``thin``-th of
+    which is kept as a draw.
 
     Arguments:
         steps: number of moves.
