@@ -4,12 +4,13 @@ imports.
 
 from .checks import Check, Limit
 from .device import Effort
-from .kernels.base import AbstractKernel
+from .kernels.base import AbstractKernel, KernelState
 from .methods._requirements import require_choice, require_mlp, require_noise, require_positive
 from .methods.base import AbstractMethod, Answer, Facts, Outcome, WeightedDraws
 from .model.binding import bind
 from .model.model import Data, Model
 from .noise.base import AbstractNoise, NoiseParameters
+from .numerics.hamiltonian import AbstractSampler
 from .phases.adam import Adam
 from .phases.base import AbstractPhase, Drawn, Info, Keep, keep_all
 from .phases.direct_draws import DirectDraws
@@ -28,6 +29,7 @@ __all__ = [
     "AbstractMethod",
     "AbstractNoise",
     "AbstractPhase",
+    "AbstractSampler",
     "AbstractUnknown",
     "Adam",
     "Answer",
@@ -41,6 +43,7 @@ __all__ = [
     "Group",
     "Info",
     "Keep",
+    "KernelState",
     "LevenbergMarquardt",
     "Limit",
     "Model",

@@ -1,7 +1,7 @@
-"""How a setting changes with the progress of a run, a number from 0 to 1.
+"""Schedules: settings that change with the progress of a run, a number from 0 to 1.
 
-These are the shapes of the paper's table of notations. A schedule is a plain
-function, so any ``callable(progress) -> value`` can stand in for one.
+The shapes are those of the paper's table of notations. A schedule is a plain function,
+so any ``callable(progress) -> value`` can stand in for one.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ Schedule = Callable[[Float[Array, ""]], Float[Array, ""]]
 
 
 def constant(value: float) -> Schedule:
-    """The same value throughout.
+    """Return the schedule that keeps one value.
 
     Example:
         >>> float(constant(0.1)(0.7))
@@ -23,7 +23,7 @@ def constant(value: float) -> Schedule:
 
 
 def linear(start: float, end: float) -> Schedule:
-    """A straight line from ``start`` to ``end`` (the paper's ``linear_x_y``).
+    """Return the straight line from ``start`` to ``end`` (the paper's ``linear_x_y``).
 
     Example:
         >>> float(linear(50.0, 500.0)(0.5))
@@ -33,19 +33,20 @@ def linear(start: float, end: float) -> Schedule:
 
 
 def exponential(start: float, end: float) -> Schedule:
-    """Geometric interpolation (the paper's ``exp_x_y``); both ends must be positive.
+    """Return the geometric interpolation from ``start`` to ``end`` (the paper's
+    ``exp_x_y``); both must be positive.
 
     Example:
         >>> round(float(exponential(1.0, 100.0)(0.5)), 4)
         10.0
     """
     if not (start > 0 and end > 0):
-        raise ValueError(f"exponential({start}, {end}): both ends must be positive")
+        raise ValueError(f"exponential({start}, {end}): both ends must be positive; use linear")
     return lambda progress: start * (end / start) ** progress
 
 
 def polynomial(start: float, c: float, k: float) -> Schedule:
-    """Polynomial decay ``start / (1 + (c * progress)**k)`` (the paper's
+    """Return the polynomial decay ``start / (1 + (c * progress)**k)`` (the paper's
     ``poly_x_c_k``).
 
     Example:
@@ -56,7 +57,8 @@ def polynomial(start: float, c: float, k: float) -> Schedule:
 
 
 def early(schedule: Schedule, part: float) -> Schedule:
-    """The same schedule over the first part of a run, constant after.
+    """Return a schedule that runs through another one in the first part of a run, and
+    is constant after.
 
     Example:
         >>> float(early(linear(0.0, 1.0), 0.5)(0.25)), float(early(linear(0.0, 1.0), 0.5)(0.75))
@@ -66,7 +68,8 @@ def early(schedule: Schedule, part: float) -> Schedule:
 
 
 def parse(text: str | float) -> Schedule:
-    """A schedule as the paper's tables write it; a plain number is constant.
+    """Return the schedule that a text of the paper's tables names; a plain number is
+    constant.
 
     Example:
         >>> float(parse("linear_50_500")(1.0)), float(parse("poly_1_3_1")(1.0))

@@ -1,5 +1,5 @@
 """Extended fiducial inference: exact answers, gradients, and a diagnosis that finds
-out runs that are not honest.
+intervals that are not calibrated.
 """
 
 import jax
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 
 
 def sd_error(result) -> float:
-    """Relative error of a standard deviation from so many effective draws."""
+    """Return the relative standard error of a standard deviation of the draws."""
     return 1 / np.sqrt(2 * result.facts["effective_draws"])
 
 
@@ -46,8 +46,8 @@ def unknown():
 
 
 def regression(result):
-    """Least squares in the network's own coefficients: estimate, covariance for unit
-    errors, residual sum of squares, free.
+    """Return least squares in the network's own coefficients: estimate, covariance for
+    unit errors, residual sum of squares, degrees of freedom.
     """
     model, group = result.model, result.problem.groups[0]
     x = group.points.array[:, 0]
@@ -108,7 +108,7 @@ def test_good_runs_are_trusted(known, unknown):
 
 
 @pytest.mark.parametrize("spoilt", [EFI(learning_rate=0.01), EFI(draws=20)])
-def test_a_run_that_is_not_honest_is_found_out(spoilt):
+def test_a_run_whose_intervals_are_too_narrow_is_not_trusted(spoilt):
     """A hundredth of the learning rate; a twentieth of the iterations."""
     result = fd.fit(fd.problem("linear-regression"), spoilt, seed=1, multistart=False)
     assert result.diagnose().verdict == "do not trust"

@@ -15,7 +15,7 @@ CHAINS, STEPS, APART = 400, 400, 20
 
 @pytest.fixture(scope="module", params=sorted(KERNELS))
 def sampled(request):
-    """Positions and memories of many chains, taken far apart."""
+    """Positions and states of many chains, taken far apart."""
     kernel = KERNELS[request.param]()
     size = kernel.step_size(float(np.linalg.eigvalsh(PRECISION)[-1]))
     apart = max(APART, round(2 * kernel.relaxation_steps(size)))
@@ -24,12 +24,12 @@ def sampled(request):
         start = jnp.asarray(CENTRE)
 
         def step(carry, key):
-            position, memory = carry
+            position, state = carry
             force, noise = (
                 -jnp.asarray(PRECISION) @ (position - jnp.asarray(CENTRE)),
                 jax.random.normal(key, position.shape),
             )
-            return kernel.step(position, memory, force, jnp.asarray(size), noise), None
+            return kernel.step(position, state, force, jnp.asarray(size), noise), None
 
         def record(carry, key):
             carry, _ = jax.lax.scan(step, carry, jax.random.split(key, apart))
@@ -43,8 +43,8 @@ def sampled(request):
         )[1]
 
     with jax.enable_x64(True):
-        position, memory = jax.jit(jax.vmap(chain))(jax.random.split(jax.random.key(1), CHAINS))
-    return kernel, size, np.asarray(position)[:, 3:].reshape(-1, 2), memory
+        position, state = jax.jit(jax.vmap(chain))(jax.random.split(jax.random.key(1), CHAINS))
+    return kernel, size, np.asarray(position)[:, 3:].reshape(-1, 2), state
 
 
 def test_mean_and_covariance_are_those_of_the_target(sampled):
@@ -63,10 +63,10 @@ def test_mean_and_covariance_are_those_of_the_target(sampled):
 
 
 def test_momentum_is_kept_at_unit_temperature(sampled):
-    _, size, x, memory = sampled
-    if not jax.tree.leaves(memory):
+    _, size, x, state = sampled
+    if not jax.tree.leaves(state):
         pytest.skip("no momentum")
-    momentum = np.asarray(memory)[:, 3:].reshape(-1, 2)
+    momentum = np.asarray(state)[:, 3:].reshape(-1, 2)
     assert np.all(np.abs(momentum.var(axis=0) - 1) < 4 * np.sqrt(2 / len(momentum)))
     # positions are half a step ahead of the momenta that they are kept with
     assert np.all(np.abs(np.mean(momentum * (x - CENTRE), axis=0) - size / 2) < 6 / np.sqrt(len(x)))

@@ -29,8 +29,11 @@ class AbstractKernel(eqx.Module):
 
     @abc.abstractmethod
     def step_size(self, stiffness: float) -> float:
-        """Return a stable step size for a density whose logarithm is nowhere curved
-        more than ``stiffness``.
+        """Return a step size for a density whose logarithm is nowhere curved more than
+        ``stiffness``.
+
+        Steps must stay stable where it is curved up to four times as much, as it may
+        become for a while where the size of the errors is unknown.
         """
 
     @abc.abstractmethod

@@ -14,8 +14,9 @@ then 18 % too large, which ``variance`` knows. The limit of stability is 2.
 
 
 class SGLD(AbstractKernel):
-    """Stochastic gradient Langevin dynamics: ``z + v grad log pi(z) + sqrt(2 v) N(0, 1)``.
+    """Stochastic gradient Langevin dynamics.
 
+    A step is ``z <- z + v grad log pi(z) + sqrt(2 v) N(0, 1)`` with step size ``v``.
     Slow where some directions are much stiffer than others: the stiff ones limit v, and
     the soft ones then take 1 / v steps to move.
 

@@ -8,7 +8,7 @@ import numpy as np
 from .. import limits
 from ..checks import Check
 from ..model.model import Data, Model
-from ..numerics.hamiltonian import Mover
+from ..numerics.hamiltonian import HMC, NUTS, AbstractSampler, Mover
 from ..numerics.mixing import convergence
 from ..numerics.posterior import Posterior, Priors, tightness
 from ..phases.base import AbstractPhase
@@ -47,7 +47,8 @@ class Bayes(AbstractMethod):
     those of the most precise data.
 
     Arguments:
-        sampler: ``"nuts"``, or ``"hmc"`` with a fixed number of leapfrog steps.
+        sampler: ``"nuts"``, ``"hmc"`` with a fixed number of leapfrog steps, or an
+            object of your own derived from ``fiducial.extend.AbstractSampler``.
         draws: draws of each chain.
         warm_steps: warm-up moves before the draws, which adapt step size and mass.
         thin: moves from one draw to the next.
@@ -78,7 +79,7 @@ class Bayes(AbstractMethod):
         ``fiducial.fit(problem, fiducial.Bayes(), seed=0).band()``
     """
 
-    sampler: str = "nuts"
+    sampler: str | AbstractSampler = "nuts"
     draws: int = 500
     warm_steps: int = 500
     thin: int = 1
@@ -100,9 +101,10 @@ class Bayes(AbstractMethod):
         require_positive(
             self, "draws", "warm_steps", "thin", "leapfrog", "doublings", "lm_steps", "chains"
         )
+        if not isinstance(self.sampler, AbstractSampler):
+            require_choice(self, sampler=("nuts", "hmc"))
         require_choice(
             self,
-            sampler=("nuts", "hmc"),
             start=("lm", "random", "prior"),
             precision=("float64", "float32"),
         )
@@ -127,13 +129,17 @@ class Bayes(AbstractMethod):
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         last = None if self.sigma_f is None else float(parse(self.sigma_f)(jnp.asarray(1.0)))
         posterior = Posterior(model, last, priors=self.priors)
-        mover = Mover(
-            posterior, self.sampler, self.leapfrog, self.doublings, jnp.dtype(self.precision)
-        )
+        mover = Mover(posterior, self._sampler, jnp.dtype(self.precision))
         falling = early(parse(self.sigma_f), 0.5) if isinstance(self.sigma_f, str) else None
         first = (LevenbergMarquardt(self.lm_steps),) if self.start == "lm" else ()
         warm_up = WarmUp(self.warm_steps, mover, sigma_f=falling, from_prior=self.start == "prior")
         return *first, warm_up, HamiltonianDraws(self.draws * self.thin, self.thin, mover)
+
+    @property
+    def _sampler(self) -> AbstractSampler:
+        if isinstance(self.sampler, AbstractSampler):
+            return self.sampler
+        return NUTS(self.doublings) if self.sampler == "nuts" else HMC(self.leapfrog)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         extra = outcome.extra["draw"]

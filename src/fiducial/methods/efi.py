@@ -23,34 +23,35 @@ from ._requirements import require_choice, require_noise, require_positive
 from .base import AbstractMethod, Answer, Outcome
 
 _STIFFNESS = 20.0
-"""``kappa``: how many times more firmly the data hold an error than its own distribution
-does. Parameters are unbiased at any value, and chains mix faster at smaller ones.
+"""``kappa``: how many times more firmly the data hold an error than its own
+distribution does. Parameters are unbiased at any value, and chains mix faster at
+smaller ones.
 """
 _STIFFNESS_OF_SIZES = 200.0
-"""``kappa`` where a noise size is unknown. The size comes out too small if the data hold
-errors softly: by 5 to 7 % at 10.
+"""``kappa`` where a noise size is unknown. The size comes out too small if the data
+hold errors softly: by 5 to 7 % at 10.
 """
 _TIGHTNESS = 10.0
-"""How many times more firmly exact observations are held than the most precise data."""
+"""Factor by which the errors that are left of exact observations are smaller than those
+of the most precise data, relative to the values.
+"""
 _RARE_SIZE = -3.09
-"""Quantile of the standard normal up to which a noise size is allowed for (one draw in a
-thousand lies beyond).
+"""Quantile of the standard normal up to which a noise size is allowed for (one draw in
+a thousand lies beyond).
 """
 _KERNEL_RESERVE = 4.0
-"""Factor on the stiffness that a kernel is set for up to which it is stable; the limits
-of stability of both kernels are larger.
+"""Factor on the stiffness that a kernel is set for up to which it must be stable; the
+step sizes of ``sgld`` and ``sghmc`` are stable up to factors of 6 and 8.
 """
 _MOST_GROWTH = 16.0
 """Largest factor on the stiffness that a kernel is set for. With next to nothing known
 of a noise size there would be no end to it.
 """
-_TIME_BETWEEN_DRAWS = 2.0
-"""Time between two draws, in units of the time in which an error of unit variance
-moves: half the number of relaxation steps of the kernel.
-"""
+_RELAXATIONS_PER_DRAW = 1.0
+"""Relaxation times of the kernel between two draws."""
 _WARM_UP = 12
-"""Draws that are left out at the start, where the errors are still those of the pilot
-fit: 24 relaxation times.
+"""Draws, one relaxation time apart, that are left out at the start, where the errors
+are still those of the pilot fit.
 """
 
 
@@ -156,7 +157,7 @@ class EFI(AbstractMethod):
         kernel = self._kernel
         stiffness = self._stiffness(model)
         step_size = kernel.step_size(1 + stiffness * _growth(model))
-        thin = max(1, round(_TIME_BETWEEN_DRAWS * kernel.relaxation_steps(step_size) / 2))
+        thin = max(1, round(_RELAXATIONS_PER_DRAW * kernel.relaxation_steps(step_size)))
         return FiducialChain(
             steps=_WARM_UP + self.draws,
             sampling=Sampling(thin, warm_up=_WARM_UP, effective=self.effective),

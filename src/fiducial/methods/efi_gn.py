@@ -20,7 +20,7 @@ from .base import AbstractMethod, Answer, Facts, Outcome
 
 
 class WalkFacts(Facts):
-    """Facts about a walk over the errors.
+    """Facts about a random walk over the errors.
 
     Attributes:
         r_hat: split R-hat, the worst of the quantities.
@@ -39,13 +39,13 @@ class WalkFacts(Facts):
 
 
 class EFIGN(AbstractMethod):
-    """Fit, then let the errors wander over all that explain the data, the solution
-    following by Gauss-Newton steps.
+    """Fit, then sample the errors that could have made the data by a random walk, with
+    the solution following by Gauss-Newton steps.
 
-    A second opinion on ``efi-direct`` that does not lean on weights, and slower. The
-    draws are correlated: the diagnosis says how many independent ones they are worth.
-    The walk uses the factorisation of the fit; where solutions are too far from it to
-    be followed, the diagnosis counts the moves that got lost.
+    A second opinion on ``efi-direct`` that needs no importance weights, and slower. The
+    draws are correlated: the diagnosis states their effective sample size. The walk
+    uses the factorisation of the fit; where solutions are too far from it to be
+    followed, the diagnosis counts the moves that found none.
 
     Arguments:
         draws: number of draws of each chain.
@@ -54,8 +54,8 @@ class EFIGN(AbstractMethod):
         chains: number of chains, each with a fit of its own.
 
     Reference:
-        The paper's algorithm (see the README) with its third step replaced, in the
-        limit of no energy.
+        Algorithm 1 of Shih, Jiang, Liang (2025), NeurIPS, with step (iii) replaced by
+        Gauss-Newton steps, in the limit epsilon -> 0 in which the energy is zero.
 
     Example:
         ``fiducial.fit(problem, fiducial.EFIGN(), seed=0).band()``
@@ -68,7 +68,7 @@ class EFIGN(AbstractMethod):
     name: ClassVar[str] = "efi-gn"
     summary: ClassVar[str] = (
         "a chain over the errors with the solution following by Gauss-Newton steps: a second"
-        " opinion that needs no weights"
+        " opinion that needs no importance weights"
     )
 
     def __check_init__(self) -> None:
@@ -82,9 +82,8 @@ class EFIGN(AbstractMethod):
         require_noise(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        return LevenbergMarquardt(self.lm_steps), ManifoldWalk(
-            self._warm_up + self.draws, self._warm_up, self.moves
-        )
+        walk = ManifoldWalk(self._warm_up + self.draws, self._warm_up, self.moves)
+        return LevenbergMarquardt(self.lm_steps), walk
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         kept, extra = (
@@ -114,8 +113,9 @@ class EFIGN(AbstractMethod):
             _checks.r_hat(facts.r_hat),
             limits.LOST_MOVES.check(
                 facts.lost_moves,
-                "many moves of the chain found no solution, so it may not have been everywhere",
-                "give more data, or another network",
+                "many moves of the chain found no solution, so it may have missed a part of the"
+                " distribution",
+                "use efi-direct, give more data, or another network",
             ),
             limits.UNFOLLOWED_DIRECTIONS.check(
                 facts.unfollowed,

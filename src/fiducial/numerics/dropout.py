@@ -1,5 +1,5 @@
-"""Random networks by dropout: which hidden units are left out, and what a learnt
-rate costs.
+"""Random networks by dropout: which hidden units are left out, and what a learnt rate
+costs.
 """
 
 from typing import Any
@@ -12,26 +12,28 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from ..model.model import Model
 
 _TEMPERATURE = 0.1
-"""How soft the choice between kept and left out is while a rate is learnt."""
+"""Temperature of the concrete relaxation, as in the published code of Gal, Hron and
+Kendall (2017).
+"""
 
 
-def hidden(model: Model) -> tuple[int, ...]:
-    """Widths of the hidden layers."""
+def hidden_widths(model: Model) -> tuple[int, ...]:
+    """Return the widths of the hidden layers of the model's network."""
     recipe: Any = model.problem.recipe
     return recipe.hidden
 
 
-def per_unit(model: Model, rates: Float[Array, " layers"]) -> Float[Array, " u"]:
-    """A rate for each hidden unit from one for each layer."""
-    widths = hidden(model)
+def rate_per_unit(model: Model, rates: Float[Array, " layers"]) -> Float[Array, " u"]:
+    """Return a rate for each hidden unit from one for each layer."""
+    widths = hidden_widths(model)
     return jnp.repeat(rates, np.array(widths), total_repeat_length=sum(widths))
 
 
 def kept_units(
     rate: Float[Array, " u"], shape: tuple[int, ...], key: PRNGKeyArray
 ) -> Float[Array, "*shape u"]:
-    """Factors of the hidden units: zero for those left out, and what keeps the
-    expectation for the others.
+    """Return random factors of the hidden units: zero for units that are left out, and
+    ``1 / (1 - rate)`` for the others, which keeps the expectation.
 
     Example:
         >>> kept = kept_units(jnp.array([0.0, 0.5]), (1000,), jax.random.key(0))
@@ -45,8 +47,11 @@ def kept_units(
 def softly_kept_units(
     rate: Float[Array, " u"], shape: tuple[int, ...], key: PRNGKeyArray
 ) -> Float[Array, "*shape u"]:
-    """The same with a soft choice, through which a rate can be learnt (the concrete
-    relaxation).
+    """Return random factors of the hidden units between zero and ``1 / (1 - rate)``,
+    through which a rate can be learnt (the concrete relaxation).
+
+    Reference:
+        Gal, Hron, Kendall (2017), Concrete dropout, NeurIPS.
     """
     u = jax.random.uniform(key, (*shape, rate.size), rate.dtype, minval=1e-6, maxval=1 - 1e-6)
     logit = jnp.log(rate) - jnp.log1p(-rate) + jnp.log(u) - jnp.log1p(-u)
@@ -56,19 +61,21 @@ def softly_kept_units(
 def divergence(
     model: Model, theta: Float[Array, " p"], rates: Float[Array, " layers"], length_scale: float
 ) -> Float[Array, ""]:
-    """What learnt rates cost besides the misfit: the divergence from the prior of Gal,
-    Hron and Kendall (2017).
+    """Return the divergence of the dropout distribution from the prior of Gal, Hron and
+    Kendall (2017), which learnt rates cost besides the misfit.
+
+    For each hidden layer with rate ``r``, width ``K`` and outgoing weights ``W`` it is
+    ``length_scale^2 |W|^2 / (2 (1 - r)) - K (-r log r - (1 - r) log(1 - r))``.
 
     Arguments:
         model: the problem made computable.
         theta: the parameters.
-        rates: of the hidden layers.
-        length_scale: weights have a normal prior with a standard deviation of one over
-            this.
+        rates: rates of the hidden layers.
+        length_scale: one over the standard deviation of the normal prior of weights.
     """
     total = jnp.zeros((), theta.dtype)
     for weight, rate, width in zip(
-        model.ansatz.weight_matrices(theta)[1:], rates, hidden(model), strict=True
+        model.ansatz.weight_matrices(theta)[1:], rates, hidden_widths(model), strict=True
     ):
         entropy = -(rate * jnp.log(rate) + (1 - rate) * jnp.log1p(-rate))
         total += 0.5 * length_scale**2 * jnp.sum(weight**2) / (1 - rate) - width * entropy

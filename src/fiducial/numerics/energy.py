@@ -2,9 +2,9 @@
 from making the data.
 
 A noisy observation follows the data-generating equation ``y_i = mean_i(theta) + s_i
-z_i`` with a standard normal error ``z_i``; an exact one (an equation, a boundary value)
-has no error. The paper's energy (its equation ``app:energyfunction11``, written out for
-differential equations in "EFI Formulation for PDEs") is
+z_i`` with a standard normal error ``z_i`` (the paper's equations 1 and 9); an exact one
+(an equation, a boundary value) has no error. The paper's energy (its equation A6, for
+differential equations its equation 10) is
 
     U(z, w) = eta_theta sum_i |theta_i - theta_bar|^2
               + sum_g eta_g sum_(i in g) (y_i - mean_i(theta_bar) - s_i z_i)^2,
@@ -19,7 +19,8 @@ temperature, with squares in units of the errors that the pilot fit has, ``s^_i`
                + 1/2 sum_(noisy g) kappa_g sum_i gap_i^2     Energy.of_data
                + 1/2 sum_(exact g) kappa_g sum_i off_i^2     Energy.of_exact
 
-    gap_i = (y_i - mean_i(theta_bar) - s_i z_i) / s^_i,      off_i = (mean_i - y_i) / scale_g
+    gap_i = (y_i - mean_i(theta_bar) - s_i z_i) / s^_i
+    off_i = (mean_i(theta_bar) - y_i) / scale_g
 
 so that ``kappa_g = 2 lambda eta_g s^_g^2`` for a noisy group, and ``c = lambda
 eta_theta``. Errors for which the energy can be made small are those that could have

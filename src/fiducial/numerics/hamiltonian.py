@@ -1,83 +1,151 @@
-"""How a chain moves on a posterior: Hamiltonian Monte Carlo with the kernels of
+"""Moves of a chain on a posterior by Hamiltonian Monte Carlo, with the kernels of
 BlackJAX.
 """
 
-from typing import Any, NamedTuple
+import abc
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
+import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..model.model import Data
 from .posterior import Posterior
 
+LogDensity = Callable[[Array], Array]
+
+
+class AbstractSampler(eqx.Module):
+    """A sampler of BlackJAX's Hamiltonian family, from its states to its states.
+
+    Attributes:
+        name: what it is called in settings.
+    """
+
+    name: eqx.AbstractClassVar[str]
+
+    @abc.abstractmethod
+    def move(
+        self,
+        key: PRNGKeyArray,
+        chain: Any,
+        log_density: LogDensity,
+        step_size: Float[Array, ""],
+        inverse_mass: Float[Array, " p"],
+    ) -> tuple[Any, Any]:
+        """Return the next state of the chain, and BlackJAX's info, of which
+        ``acceptance_rate`` and ``is_divergent`` are read.
+        """
+
+
+class NUTS(AbstractSampler):
+    """The No-U-Turn sampler.
+
+    Attributes:
+        doublings: largest number of doublings of a trajectory.
+    """
+
+    doublings: int = 6
+    name: ClassVar[str] = "nuts"
+
+    def move(
+        self,
+        key: PRNGKeyArray,
+        chain: Any,
+        log_density: LogDensity,
+        step_size: Float[Array, ""],
+        inverse_mass: Float[Array, " p"],
+    ) -> tuple[Any, Any]:
+        from blackjax.mcmc import nuts
+
+        return nuts.build_kernel()(key, chain, log_density, step_size, inverse_mass, self.doublings)
+
+
+class HMC(AbstractSampler):
+    """Hamiltonian Monte Carlo with trajectories of a fixed length.
+
+    Attributes:
+        leapfrog: leapfrog steps of a move.
+    """
+
+    leapfrog: int = 30
+    name: ClassVar[str] = "hmc"
+
+    def move(
+        self,
+        key: PRNGKeyArray,
+        chain: Any,
+        log_density: LogDensity,
+        step_size: Float[Array, ""],
+        inverse_mass: Float[Array, " p"],
+    ) -> tuple[Any, Any]:
+        from blackjax.mcmc import hmc
+
+        return hmc.build_kernel()(key, chain, log_density, step_size, inverse_mass, self.leapfrog)
+
 
 class HamiltonianState(NamedTuple):
-    """What the next step needs.
+    """State between two moves.
 
     Attributes:
         theta: the parameters.
         chain: BlackJAX's state: the parameters in units of their priors, log-density
             and gradient.
-        weights: of exact groups.
+        weights: factors on the scaled residuals of exact groups that give them unit
+            variance.
         step_size: of the integrator.
-        mass: diagonal of the inverse mass matrix.
-        adaptation: of the warm-up: dual averaging and moments.
+        inverse_mass: diagonal of the inverse mass matrix.
+        adaptation: of the warm-up: dual averaging, and moments of the positions.
         accepted: acceptance rate of the last move.
-        diverged: whether it diverged.
+        diverged: 1 if the last move diverged, else 0.
     """
 
     theta: Float[Array, " p"]
     chain: Any
     weights: dict[str, Array]
     step_size: Float[Array, ""]
-    mass: Float[Array, " p"]
+    inverse_mass: Float[Array, " p"]
     adaptation: Any
     accepted: Float[Array, ""]
     diverged: Float[Array, ""]
 
 
 class Mover(NamedTuple):
-    """How a chain moves.
+    """Moves of a chain on a posterior.
 
     Attributes:
-        posterior: where.
-        sampler: ``"nuts"`` or ``"hmc"``.
-        leapfrog: steps of the integrator in a move of ``hmc``.
-        doublings: largest number of doublings of a trajectory of ``nuts``.
+        posterior: the distribution to sample.
+        sampler: the sampler.
         dtype: of the chain.
     """
 
     posterior: Posterior
-    sampler: str
-    leapfrog: int
-    doublings: int
+    sampler: AbstractSampler
     dtype: Any
 
-    def density(self, data: Data, weights: dict[str, Array]) -> Any:
+    def log_density(self, data: Data, weights: dict[str, Array]) -> LogDensity:
+        """Return the log-density of the posterior as a function of ``q``."""
         return lambda q: self.posterior.log_density(q, data, weights)
 
     def begin(self, q: Array, data: Data, weights: dict[str, Array]) -> Any:
+        """Return BlackJAX's state at a position."""
         from blackjax.mcmc import hmc
 
-        return hmc.init(q, self.density(data, weights))
+        return hmc.init(q, self.log_density(data, weights))
 
     def move(self, state: HamiltonianState, data: Data, key: PRNGKeyArray) -> HamiltonianState:
-        from blackjax.mcmc import hmc, nuts
-
-        density = self.density(data, state.weights)
-        if self.sampler == "hmc":
-            chain, info = hmc.build_kernel()(
-                key, state.chain, density, state.step_size, state.mass, self.leapfrog
-            )
-        else:
-            chain, info = nuts.build_kernel()(
-                key, state.chain, density, state.step_size, state.mass, self.doublings
-            )
-        accepted = jnp.nan_to_num(info.acceptance_rate).astype(self.dtype)
-        theta = self.posterior.theta(chain.position)
+        """Return the state after one move."""
+        chain, info = self.sampler.move(
+            key,
+            state.chain,
+            self.log_density(data, state.weights),
+            state.step_size,
+            state.inverse_mass,
+        )
         return state._replace(
-            theta=theta,
+            theta=self.posterior.theta(chain.position),
             chain=chain,
-            accepted=accepted,
+            accepted=jnp.nan_to_num(info.acceptance_rate).astype(self.dtype),
             diverged=info.is_divergent.astype(self.dtype),
         )

@@ -4,8 +4,8 @@ the parameters of a model.
 Each noisy observation goes through an encoder to a narrow *neck* of ``d`` numbers, and
 from there linearly to all ``p`` parameters:
 
-    m_i       = encoder(x_i, y_i, z_i),    theta_i = m_i W + b       (the paper's g^)
-    theta_bar = mean_i theta_i = mean(m) W + b                       (app:thetabareq)
+    m_i       = encoder(x_i, y_i, z_i),    theta_i = m_i W + b    (the paper's g^)
+    theta_bar = mean_i theta_i = mean(m) W + b                    (its equation A5)
 
 Because the last layer is linear, the mean and the scatter of the answers need only the
 neck, and a table of observations times parameters is never made:

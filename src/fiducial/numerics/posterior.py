@@ -1,8 +1,14 @@
 """The posterior of a Bayesian physics-informed network: normal priors, the likelihood
 of the data, and the equation with errors of its own.
 
-An equation that holds exactly has no place in a likelihood, so it is given errors of
-some size, ``sigma_f``. That size acts as a part of the prior, and no data determine it.
+With ``N(mean, sd^2)`` priors on the parameters and ``q = (theta - mean) / sd``,
+
+    log p(q | y) = -|q|^2 / 2 + sum_(noisy i) log p(y_i | mean_i(theta))
+                   - 1/2 sum_(exact i) (weight_g off_i)^2 + const,
+
+``off`` being scaled residuals. An equation that holds exactly has no place in a
+likelihood, so it is given normal errors of some size, ``sigma_f``, and the weight is
+one over that. The size acts as a part of the prior, and no data determine it.
 """
 
 from collections.abc import Mapping
@@ -19,18 +25,19 @@ from ..model.model import Data, Model
 from ..posing.unknowns import Real
 
 Priors = Mapping[str, tuple[float, float]]
+"""Mean and standard deviation of normal priors, by the name of the unknown."""
 
-_NOISE_SPREAD = 2.0
-"""Prior standard deviation of the logarithm of an unknown size of errors, around the
-guess from the data.
+_SD_OF_LOG_SIZE = 2.0
+"""Prior standard deviation of the logarithm of an unknown noise size around the guess
+from the data: a factor of e squared to either side.
 """
 
 
 class Posterior(eqx.Module):
-    """Independent normal priors for all parameters, with the likelihood.
+    """Posterior of all parameters with independent normal priors.
 
-    Samplers move ``q``, the parameters in units of their priors: ``theta = mean + sd
-    q``. Make it outside of compiled functions.
+    Samplers move ``q``, the parameters in units of their priors. Make an object of it
+    outside of compiled functions.
 
     Attributes:
         model: the problem made computable.
@@ -38,10 +45,10 @@ class Posterior(eqx.Module):
         sd: prior standard deviations.
         sigma_f: size of the errors that exact values are given, in their own unit; None
             to derive it from the data.
-        tightness: how much smaller than those of the best data these errors are then,
-            relative to the values.
-        measured_physics: groups that state the equation with errors of a known size,
-            and that size.
+        tightness: factor by which these errors are then smaller than those of the best
+            data, relative to the values.
+        measured_physics: size of the errors of each group that states the equation with
+            errors of a known size.
 
     Arguments:
         plain: give weights that act on inputs and outputs in the user's units a
@@ -70,50 +77,34 @@ class Posterior(eqx.Module):
         plain: bool = False,
         priors: Priors | None = None,
     ):
-        self.model, self.sigma_f, self.tightness = model, sigma_f, tightness
-        self.measured_physics = {}
-        for g in model.groups:
-            if g.physics and g.noise is not None and not model.size_unknown(g):
-                in_errors = g.noise.pull(jnp.zeros(g.y.size), jnp.ones(g.y.size), g.points, {})
-                self.measured_physics[g.name] = float(1 / np.mean(in_errors))
-        self.mean, self.sd = np.zeros(model.size), np.ones(model.size)
-        noise, constants = model.noise_slice, model.constant_slice
-        start = np.asarray(model.init(jax.random.key(0)))
-        self.mean[noise], self.sd[noise] = start[noise], _NOISE_SPREAD
-        self.mean[constants] = start[constants]
+        self.model = model
+        self.sigma_f = sigma_f
+        self.tightness = tightness
+        self.measured_physics = _sizes_of_measured_physics(model)
+        self.mean, self.sd = _scaled_priors(model)
         if plain:
-            self.sd /= model.unit_factors
-            unknowns = model.problem.unknowns
-            of_unknowns = {
-                n: np.broadcast_to(1 / u.scale if isinstance(u, Real) else 1.0, u.shape)
-                for n, u in unknowns.items()
-            }
-            centre = {
-                n: np.broadcast_to(0.0 if isinstance(u, Real) else 1.0, u.shape)
-                for n, u in unknowns.items()
-            }
-            if unknowns:
-                self.sd[constants] = np.asarray(ravel(of_unknowns))
-                self.mean[constants] *= np.asarray(ravel(centre))
+            _make_plain(model, self.mean, self.sd)
         for name, (mean, sd) in (priors or {}).items():
             place, unknown = model.locate(name)
             unit = unknown.scale if isinstance(unknown, Real) else 1.0
-            self.mean[place], self.sd[place] = np.ravel(mean / unit), np.ravel(sd / unit)
+            self.mean[place] = np.ravel(mean / unit)
+            self.sd[place] = np.ravel(sd / unit)
 
     def theta(self, q: Float[Array, " p"]) -> Float[Array, " p"]:
-        """The parameters."""
+        """Return the parameters from those in units of their priors."""
         return jnp.asarray(self.mean, q.dtype) + jnp.asarray(self.sd, q.dtype) * q
 
     def q(self, theta: Float[Array, " p"]) -> Float[Array, " p"]:
-        """The parameters in units of their priors."""
+        """Return the parameters in units of their priors."""
         return (theta - jnp.asarray(self.mean, theta.dtype)) / jnp.asarray(self.sd, theta.dtype)
 
     def weights(self, theta: Float[Array, " p"]) -> dict[str, Any]:
-        """For each exact group what its scaled residuals must be multiplied with to
-        have unit variance.
+        """Return for each exact group the factor that gives its scaled residuals unit
+        variance.
 
-        During a warm-up there may be one for a group of ``measured_physics``, too, for
-        its residuals in standard errors."""
+        During a warm-up there may be a factor for a group of ``measured_physics`` as
+        well, for its residuals in standard errors.
+        """
         exact = [g for g in self.model.groups if g.exact]
         if self.sigma_f is None:
             return {g.name: self.tightness * self.model.precision(theta) for g in exact}
@@ -122,11 +113,20 @@ class Posterior(eqx.Module):
     def log_density(
         self, q: Float[Array, " p"], data: Data, weights: dict[str, Any]
     ) -> Float[Array, ""]:
-        """Log-density of the posterior of ``q``, up to a constant."""
-        theta, model = self.theta(q), self.model
-        noise, total = model.noise(theta), -0.5 * jnp.sum(q**2)
+        """Return the log-density of the posterior of ``q``, up to a constant.
+
+        Arguments:
+            q: the parameters in units of their priors.
+            data: observed values.
+            weights: factors on scaled residuals, see ``weights``.
+        """
+        model = self.model
+        theta = self.theta(q)
+        noise = model.noise(theta)
+        total = -0.5 * jnp.sum(q**2)
         for g in model.groups:
-            mean, y = model.mean(theta, g), data[g.name].astype(q.dtype)
+            mean = model.mean(theta, g)
+            y = data[g.name].astype(q.dtype)
             if g.noise is not None:
                 log_prob = g.noise.log_prob(mean[g.index], y, g.points, noise[g.name]).astype(
                     q.dtype
@@ -140,14 +140,16 @@ class Posterior(eqx.Module):
     def rows(
         self, theta: Float[Array, " p"], data: Data, weights: dict[str, Any]
     ) -> Float[Array, " m"]:
-        """Residuals of all groups, with unit variance."""
+        """Return the residuals of all groups, with unit variance."""
         rows = self.model.residuals(theta, data)
         return jnp.concatenate([rows[g.name] * weights.get(g.name, 1.0) for g in self.model.groups])
 
     def rows_and_jacobians(
         self, theta: Float[Array, " p"], data: Data, weights: dict[str, Any]
     ) -> tuple[Float[Array, " m"], Float[Array, "m p"]]:
-        """The same, and the Jacobian of the means in these units."""
+        """Return the residuals of all groups, with unit variance, and the Jacobian of
+        the means in these units.
+        """
         parts = self.model.rows_and_jacobians(theta, data)
         return tuple(
             jnp.concatenate(
@@ -157,14 +159,64 @@ class Posterior(eqx.Module):
         )  # type: ignore[return-value]
 
 
+def _sizes_of_measured_physics(model: Model) -> dict[str, float]:
+    """Return the mean size of the errors of each group that states the equation with
+    errors of a known size.
+    """
+    sizes = {}
+    for g in model.groups:
+        if g.physics and g.noise is not None and not model.size_unknown(g):
+            in_errors = g.noise.pull(jnp.zeros(g.y.size), jnp.ones(g.y.size), g.points, {})
+            sizes[g.name] = float(1 / np.mean(in_errors))
+    return sizes
+
+
+def _scaled_priors(model: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and standard deviations of the default priors: standard normal for
+    weights that act on scaled inputs and outputs, and around their guesses for
+    unknowns.
+    """
+    noise = model.noise_slice
+    constants = slice(model.size - model.constant_count, model.size)
+    guess = np.asarray(model.init(jax.random.key(0)))
+    mean = np.zeros(model.size)
+    sd = np.ones(model.size)
+    mean[noise] = guess[noise]
+    sd[noise] = _SD_OF_LOG_SIZE
+    mean[constants] = guess[constants]
+    return mean, sd
+
+
+def _make_plain(model: Model, mean: np.ndarray, sd: np.ndarray) -> None:
+    """Change priors in place to those of published code: standard normal for weights
+    that act in the user's units, and for unknown real constants in their own unit.
+    """
+    sd /= model.unit_factors
+    unknowns = model.problem.unknowns
+    if not unknowns:
+        return
+    constants = slice(model.size - model.constant_count, model.size)
+    own_sd = {
+        name: np.broadcast_to(1 / u.scale if isinstance(u, Real) else 1.0, u.shape)
+        for name, u in unknowns.items()
+    }
+    keeps_guess = {
+        name: np.broadcast_to(0.0 if isinstance(u, Real) else 1.0, u.shape)
+        for name, u in unknowns.items()
+    }
+    sd[constants] = np.asarray(ravel(own_sd))
+    mean[constants] *= np.asarray(ravel(keeps_guess))
+
+
 def tightness(model: Model, theta: np.ndarray, weights: Mapping[str, Any]) -> np.ndarray | None:
-    """Return for each data set how much smaller the errors of the exact values are than
-    those of the best data, relative to the values; None without exact values.
+    """Return for each data set the factor by which the errors of the exact values are
+    smaller than those of the best data, relative to the values; None without exact
+    values.
 
     Arguments:
-        model: the problem in computable form.
+        model: the problem made computable.
         theta: parameters, (data set, p).
-        weights: of the exact groups, (data set, chain) each.
+        weights: factors of the exact groups, (data set, chain) each.
     """
     exact = [np.asarray(weights[g.name], float)[:, 0] for g in model.groups if g.exact]
     if not exact:

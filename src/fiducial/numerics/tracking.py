@@ -7,13 +7,14 @@ few informed directions only. With ``M`` the moves of the parameters along these
 directions, ``T = J M`` the tangent (what they do to the whitened means) and ``R`` moves
 that bring exact rows back, one step goes from ``theta`` to
 
-    theta + M (T^T T)^-1 (-M^T dU/dtheta / kappa + T^T (gap(z') - gap(z))) - R drift.
+    theta + M (T^T T)^-1 (-M^T g / kappa + T^T (gap(z') - gap(z))) - R drift,
 
-The first term follows the *true* gradient of the energy, so that steps end only where
-it is least; the second foresees what the next errors ``z'`` do to the fit, so that the
-parameters do not lag behind; the third is a chord step back to the equation. ``M`` and
-``R`` come from the pilot fit. ``M`` is turned with the solution, and both are computed
-anew where the exact rows have drifted too far.
+where ``g`` is the derivative of ``lambda U`` by ``theta`` and ``drift`` the change of
+the exact rows since the pilot fit. The first term follows this *true* gradient, so that
+steps end only where the energy is least; the second foresees what the next errors
+``z'`` do to the fit, so that the parameters do not lag behind; the third is a chord
+step back to the equation. ``M`` and ``R`` come from the pilot fit. ``M`` is turned with
+the solution, and both are computed anew where the exact rows have drifted too far.
 
 Where a whole function is free, tangents turn too fast for that, but there are fewer
 rows: each step then has a Jacobian of its own."""
@@ -129,7 +130,7 @@ def refresh(
 
 
 def drift_in_errors(energy: Energy, drift: Float[Array, " e"]) -> Float[Array, ""]:
-    """Return the length of a drift of the exact rows, in standard errors of the data."""
+    """Return the length of a drift of exact rows, in standard errors of the data."""
     return (energy.model.precision(energy.fit.theta) * jnp.linalg.norm(drift)).astype(drift.dtype)
 
 
@@ -203,8 +204,8 @@ def _with_sizes_moved(
     evaluation: Evaluation,
     z: Float[Array, " n"],
 ) -> Float[Array, " p"]:
-    """Return the parameters with unknown noise sizes moved by a Gauss-Newton step on the
-    gaps, less the informed part of these, which the other parameters can take away.
+    """Return the parameters with unknown noise sizes moved by a Gauss-Newton step on
+    the gaps, less the informed part of these, which the other parameters can take away.
 
     Sizes alone among the parameters act differently in every step, as they multiply the
     errors.

@@ -2,8 +2,8 @@
 
 Two updates, of one signature:
 
-``GradientDescent``, as the paper has it (its equation ``sgd_update``, with momentum and
-the N(0, 100) prior of its settings):
+``GradientDescent``, as the paper has it (its equation 4, with momentum and the N(0,
+100) prior of its settings):
 
     v <- momentum v + d(lambda U)/dw + w / 100,    w <- w - gamma v.
 
@@ -265,7 +265,7 @@ class GradientDescent(AbstractUpdate):
         )
         for_weights = by_theta
         if self.batch is not None:
-            # the other observations are taken away, and those of the batch stand for them
+            # counts beside the 1 of the full gradient: those of a batch stand for all
             in_batch = jax.random.permutation(key, z.size) < self.batch
             counted = jnp.where(in_batch, z.size / self.batch, 0.0) - 1
             for_weights = by_theta + jax.grad(
@@ -298,8 +298,8 @@ class GradientDescent(AbstractUpdate):
     def _gradient(
         self, network: HyperNetwork, energy: Energy, iteration: Iteration
     ) -> tuple[HyperNetwork, HyperNetwork]:
-        """Return the derivative of ``lambda U`` by all weights, and the weights behind a
-        barrier.
+        """Return the derivative of ``lambda U`` by all weights, and the weights behind
+        a barrier.
 
         The barrier keeps the product for the last layer apart from that for the neck:
         in one kernel with it the encoder would wait until the whole last layer is

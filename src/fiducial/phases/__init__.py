@@ -1,1 +1,1 @@
-"""Phases that several methods share, one per file."""
+"""Phases, one a file: the stretches of a run of which methods are composed."""

@@ -1,5 +1,5 @@
-"""One iteration of Algorithm 1: steps (ii) and (iii), from one evaluation of network and
-energy. The algorithm as a whole is told in ``fiducial_chain``.
+"""One iteration of Algorithm 1: steps (ii) and (iii), from one evaluation of network
+and energy. The algorithm as a whole is told in ``fiducial_chain``.
 """
 
 from collections.abc import Callable
@@ -29,8 +29,8 @@ from ..numerics.weight_update import AbstractUpdate, Gradients, Iteration
 
 
 class Dynamics(eqx.Module):
-    """What moves the errors and the weights. Functions of model, pilot fit and a
-    progress from 0 to 1 are schedules.
+    """Rules by which errors and weights move. A schedule here is a function of model,
+    pilot fit and a progress from 0 to 1.
 
     Attributes:
         kernel: moves the errors.
@@ -46,7 +46,7 @@ class Dynamics(eqx.Module):
 
 
 class Setting(NamedTuple):
-    """What stays as it is throughout a run.
+    """The fixed parts of a run.
 
     Attributes:
         model: the problem made computable, with fewer points and the free layers only.
@@ -72,11 +72,11 @@ class Setting(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What schedules and random numbers say for one iteration.
+    """Settings and random numbers of one iteration.
 
     Attributes:
-        weights: of the energy's terms.
-        step_size: ``v``.
+        weights: weights of the energy's terms.
+        step_size: step size ``v`` of the kernel.
         update: settings of the update.
         noise: N(0, 1) numbers for the kernel.
     """
@@ -106,12 +106,12 @@ class Iterate(NamedTuple):
 
     Attributes:
         network: the weights ``w``.
-        update_memory: what the update of the weights carries along.
+        update_memory: memory of the update of the weights.
         z: the errors.
-        kernel_state: what the kernel carries along.
+        kernel_state: state of the kernel.
         neck_moment: sum of ``mean_i(m_i m_i^T)`` over the iterations of this draw.
         tracker: moves by which the parameters follow the data.
-        sums: what is averaged over the iterations.
+        sums: sums over the iterations of this draw.
     """
 
     network: HyperNetwork

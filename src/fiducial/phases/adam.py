@@ -1,4 +1,4 @@
-"""Adam on the misfit of all groups."""
+"""Adam on the mean squared residuals of all groups."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,7 +13,12 @@ from .base import AbstractPhase, Info
 
 
 class AdamState(NamedTuple):
-    """Parameters and Adam's moments."""
+    """State between two steps.
+
+    Attributes:
+        theta: the parameters.
+        optimiser: Adam's moments.
+    """
 
     theta: Float[Array, " p"]
     optimiser: Any
@@ -24,14 +29,14 @@ class Adam(AbstractPhase):
     its scale.
 
     This brings a fresh network near a solution at any noise level. Groups are not
-    weighted by their noise, which would let precise data drown the equation; least
-    squares does that after. Noise sizes are not learnt here: they would shrink to
-    follow an early misfit.
+    weighted by their noise, which would let precise data drown the equation; a
+    least-squares phase does that afterwards. Noise sizes are not learnt here: they
+    would follow an early misfit, and shrink with it.
 
     Arguments:
         steps: number of steps.
         learning_rate: schedule over the phase; inputs and outputs are scaled, so one
-            serves all problems.
+            schedule serves all problems.
         dtype: float32 is enough here.
     """
 

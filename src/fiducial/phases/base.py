@@ -1,4 +1,4 @@
-"""What a phase is: one stretch of a run, that the driver steps through for all
+"""The contract of a phase: one stretch of a run, which the driver steps through for all
 chains and data sets.
 """
 
@@ -15,20 +15,22 @@ from ..device import Effort
 from ..model.model import Data, Model
 
 State = Any
-
+"""A pytree of arrays that the next step of a phase needs, with the parameters as
+``theta``.
+"""
 
 Info = dict[str, Array]
-
+"""Numbers by name that a step reports to people and to checks."""
 
 Keep = Callable[[Model, Float[Array, " p"], Data], Any]
-"""What is kept of the parameters of a draw: a function of model, parameters and
-data.
+"""A function of model, parameters of a draw and data that says what is recorded of the
+draw.
 """
 
 
 def keep_all(model: Model, theta: Float[Array, " p"], data: Data) -> dict[str, Any]:
-    """Keep the parameters themselves and the errors that they impute, which is what
-    a result is made of.
+    """Return the parameters themselves and the errors that they impute, which is all
+    that a result needs of a draw.
     """
     return {"theta": theta, "errors": model.errors(theta, data)}
 
@@ -37,7 +39,8 @@ class Drawn(NamedTuple):
     """Draws of one record of a phase.
 
     Attributes:
-        theta: parameters drawn, of which a ``Keep`` function says what is recorded.
+        theta: parameters of the draws; a ``Keep`` function says what of them is
+            recorded.
         extra: further numbers of each draw by name, recorded as they are.
     """
 
@@ -48,21 +51,21 @@ class Drawn(NamedTuple):
 class AbstractPhase(eqx.Module):
     """One stretch of a run, written for one chain on one data set.
 
-    ``State`` is a pytree of arrays with what the next step needs, ``theta`` among it;
-    ``Info`` is a dictionary of numbers that a person looks at.
+    Attributes:
+        name: key of its records.
+        activity: the phase in a word or two for the progress line, such as "fitting";
+            its name by default.
+        steps: largest number of steps.
     """
 
     name: eqx.AbstractClassVar[str]
     activity: ClassVar[str] = ""
-    """What the phase does in a word or two for the progress line, such as "fitting";
-    its name by default.
-    """
     steps: eqx.AbstractVar[int]
 
     @abc.abstractmethod
     def init(self, model: Model, data: Data, previous: State | None, *, key: PRNGKeyArray) -> State:
-        """The first state, from the last of the phase before (None for the first
-        phase).
+        """Return the first state, from the last one of the phase before (None for the
+        first phase).
         """
 
     @abc.abstractmethod
@@ -75,16 +78,24 @@ class AbstractPhase(eqx.Module):
         *,
         key: PRNGKeyArray,
     ) -> tuple[State, Info]:
-        """One step; ``progress`` runs from 0 to 1 over the phase."""
+        """Return the next state, and numbers to report.
+
+        Arguments:
+            model: the problem made computable.
+            data: observed values.
+            state: the state so far.
+            progress: share of the phase that is done, from 0 to 1.
+            key: random key of this step.
+        """
 
     def done(self, state: State) -> Bool[Array, ""]:
-        """Whether this chain may stop before all steps are done."""
+        """Return whether this chain has converged; it then takes no further steps."""
         del state
         return jnp.asarray(False)
 
     def enough(self, extra: dict[str, np.ndarray]) -> bool:
-        """Whether the draws so far are enough; asked now and then on the host, for all
-        chains and data sets at once.
+        """Return whether the draws so far are enough; asked now and then on the host,
+        for all chains and data sets at once.
 
         Arguments:
             extra: the further numbers of all draws so far, with axes (data set, chain,
@@ -106,8 +117,8 @@ class AbstractPhase(eqx.Module):
 
     @property
     def independent(self) -> bool:
-        """Whether a step reads only what the start left in the state, so that steps may
-        be taken at the same time.
+        """Whether a step reads only those parts of the state that no step changes, so
+        that steps may be taken at the same time.
 
         Such a phase has neither ``done`` nor ``enough``.
         """
@@ -115,18 +126,18 @@ class AbstractPhase(eqx.Module):
 
     @property
     def effort(self) -> Effort:
-        """How thoroughly to compile the steps: less where they are few, and mostly
-        linear algebra.
+        """Effort of compiling a step: less where steps are few, and mostly linear
+        algebra.
         """
         return Effort.RUNS_OFTEN
 
     def draw(self, state: State) -> Drawn | None:
-        """The draws that the state holds, or None for a phase without draws."""
+        """Return the draws that the state holds, or None for a phase without draws."""
         del state
         return None
 
     def view(self, model: Model, state: State) -> Model:
-        """The model through which the draws of a state are to be read."""
+        """Return the model with which the draws of a state are to be read."""
         del state
         return model
 

@@ -1,4 +1,4 @@
-"""Many passes through a trained network with units left out."""
+"""Passes through a trained network with hidden units left out at random."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
@@ -7,12 +7,18 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..model.model import Data, Model
-from ..numerics.dropout import kept_units, per_unit
+from ..numerics.dropout import kept_units, rate_per_unit
 from .base import AbstractPhase, Drawn, Info
 
 
 class PassState(NamedTuple):
-    """The network, its rates, and the network of the present pass."""
+    """State between two passes.
+
+    Attributes:
+        theta: parameters of the trained network.
+        rates: rates of the hidden layers.
+        shown: parameters of the network of the last pass.
+    """
 
     theta: Float[Array, " p"]
     rates: Float[Array, " layers"]
@@ -20,12 +26,13 @@ class PassState(NamedTuple):
 
 
 class DropoutPasses(AbstractPhase):
-    """Each step is a network with fresh units left out, the same ones at all points, so
-    that a draw is a whole solution.
+    """Give one draw a step: the network with fresh units left out, the same ones at all
+    points, so that a draw is a whole solution.
 
     Arguments:
         steps: number of passes.
-        rates: makes the rates of the hidden layers of what the training learnt.
+        rates: gives the rates of the hidden layers from the logits that the training
+            learnt.
     """
 
     steps: int
@@ -39,12 +46,13 @@ class DropoutPasses(AbstractPhase):
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> PassState:
         theta = model.estimate_noise(previous.theta.astype(jnp.float64), data)
-        return PassState(theta, self.rates(previous.logits).astype(jnp.float64), theta)
+        rates = self.rates(previous.logits).astype(jnp.float64)
+        return PassState(theta, rates, shown=theta)
 
     def step(
         self, model: Model, data: Data, state: PassState, progress: Array, *, key: PRNGKeyArray
     ) -> tuple[PassState, Info]:
-        units = kept_units(per_unit(model, state.rates), (), key)
+        units = kept_units(rate_per_unit(model, state.rates), (), key)
         shown = model.ansatz.scale_hidden_units(state.theta, units)
         return state._replace(shown=shown), {"left out": jnp.mean(units == 0)}
 

@@ -16,7 +16,7 @@ that of the weights. One *draw* takes ``thin`` iterations.
         for each of thin iterations                               iterate
             m_i <- encoder(x_i, y_i, z_i)                         encode
             theta_bar <- mean(m) W + b                            mean_answer
-            lambda U and its derivatives by theta_bar and z       AbstractUpdate.gradients
+            lambda U, its derivatives by theta_bar and z          AbstractUpdate.gradients
             (ii) latent variable imputation
                 force <- -z - d(lambda U)/dz                      iterate
                 force <- force - path through the w-network       _force_through_network
@@ -92,9 +92,9 @@ class ChainState(NamedTuple):
         fit: the pilot fit, linearised.
         tracker: moves by which the parameters follow the data.
         network: the weights ``w``.
-        update_memory: what the update of the weights carries along.
+        update_memory: memory of the update of the weights.
         z: the errors of all noisy observations.
-        kernel_state: what the kernel carries along.
+        kernel_state: state of the kernel.
         neck_moment: mean of ``m m^T`` over all draws so far.
         draw_count: number of draws so far.
         drawn: the last draw.
@@ -120,7 +120,7 @@ class FiducialChain(AbstractPhase):
         steps: largest number of draws, those of the warm-up included.
         sampling: which iterations give draws, and how many draws are enough.
         shape: widths of the w-network.
-        dynamics: what moves errors and weights.
+        dynamics: rules by which errors and weights move.
         plain: start from a fresh network of the model and fresh errors instead of the
             pilot fit's, and let the w-network give parameters for inputs and outputs in
             the user's units, as the paper has them.
@@ -214,7 +214,7 @@ class FiducialChain(AbstractPhase):
         return model.thinned(MOST_POINTS).with_free_layers(self.shape.last_layers)
 
     def _setting(self, model: Model, data: Data, fit: Linearisation) -> Setting:
-        """Return what stays as it is throughout a run."""
+        """Return the fixed parts of the run."""
         units = model.unit_factors if self.plain else np.ones(model.size)
         return Setting(model, data, fit, self.shape, jnp.asarray(units, self.dtype))
 
@@ -229,8 +229,8 @@ class FiducialChain(AbstractPhase):
         return jnp.where(model.free_mask > 0, fresh, fit.theta)
 
     def _first_errors(self, model: Model, fit: Linearisation, *, key: PRNGKeyArray) -> Array:
-        """Return the errors at the start: those of the pilot fit, where the energy pulls
-        at none, or random ones.
+        """Return the errors at the start: those of the pilot fit, where the energy
+        pulls at none, or random ones.
         """
         if self.plain:
             count = sum(g.y.size for g in model.groups if not g.exact)
@@ -285,8 +285,9 @@ class FiducialChain(AbstractPhase):
     def _judged_by(
         self, setting: Setting, theta: Array, with_weights_before: Array, z: Array
     ) -> dict[str, Array]:
-        """Return what a draw is judged by: quantities of the answer, those of the answer
-        with the weights of the draw before, the errors, and their informed part.
+        """Return the numbers by which a draw is judged: quantities of the answer, those
+        of the answer with the weights of the draw before, the errors, and their
+        informed part.
         """
         model, fit = setting.model, setting.fit
         sizes = model.noise_slice
@@ -302,7 +303,7 @@ class FiducialChain(AbstractPhase):
         return {name: jnp.asarray(v, self.dtype)[None] for name, v in found.items()}
 
     def _info(self, setting: Setting, after: ChainState, end: Iterate, progress: Array) -> Info:
-        """Return what people and checks read of a draw, averaged over its iterations."""
+        """Return numbers of a draw for people and checks: means over its iterations."""
         model, fit, dynamics = setting.model, setting.fit, self.dynamics
         means = jax.tree.map(lambda v: v / self.sampling.thin, end.sums)
         weights = dynamics.energy_weights(model, fit, progress)

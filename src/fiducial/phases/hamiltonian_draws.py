@@ -13,8 +13,14 @@ from .base import AbstractPhase, Drawn, Info
 
 
 class DrawState(NamedTuple):
-    """The chain, its parameters, what it is compared by, and the best parameters so
-    far with their log-density.
+    """State between two moves.
+
+    Attributes:
+        chain: state of the chain.
+        theta: its parameters.
+        probe: quantities by which chains are compared.
+        best: parameters of the highest log-density so far.
+        density: their log-density.
     """
 
     chain: HamiltonianState
@@ -25,7 +31,8 @@ class DrawState(NamedTuple):
 
 
 class HamiltonianDraws(AbstractPhase):
-    """Moves with everything as the warm-up left it, some of which are kept.
+    """Moves with step size and mass as the warm-up left them, every ``thin``-th of
+    which is kept as a draw.
 
     Arguments:
         steps: number of moves.
@@ -45,35 +52,35 @@ class HamiltonianDraws(AbstractPhase):
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> DrawState:
         return DrawState(
-            previous,
-            previous.theta,
-            probe(model, previous.theta),
-            previous.theta,
-            previous.chain.logdensity,
+            chain=previous,
+            theta=previous.theta,
+            probe=probe(model, previous.theta),
+            best=previous.theta,
+            density=previous.chain.logdensity,
         )
 
     def step(
         self, model: Model, data: Data, state: DrawState, progress: Array, *, key: PRNGKeyArray
     ) -> tuple[DrawState, Info]:
         chain = self.mover.move(state.chain, data, key)
-        step = jnp.round(progress * self.steps).astype(int)
-        shown = jax.lax.cond(
-            (step + 1) % self.thin == 0, lambda: probe(model, chain.theta), lambda: state.probe
+        number = jnp.round(progress * self.steps).astype(int)
+        is_draw = (number + 1) % self.thin == 0
+        probed = jax.lax.cond(is_draw, lambda: probe(model, chain.theta), lambda: state.probe)
+        density = chain.chain.logdensity
+        better = density > state.density
+        after = DrawState(
+            chain=chain,
+            theta=chain.theta,
+            probe=probed,
+            best=jnp.where(better, chain.theta, state.best),
+            density=jnp.where(better, density, state.density),
         )
-        better = chain.chain.logdensity > state.density
-        best, density = (
-            jnp.where(better, new, old)
-            for new, old in ((chain.theta, state.best), (chain.chain.logdensity, state.density))
-        )
-        return DrawState(chain, chain.theta, shown, best, density), {
-            "acceptance": chain.accepted,
-            "divergent": chain.diverged,
-        }
+        return after, {"acceptance": chain.accepted, "divergent": chain.diverged}
 
     def draw(self, state: DrawState) -> Drawn:
-        noisy = {
+        extra = {
             "probe": state.probe,
             "accepted": state.chain.accepted,
             "divergent": state.chain.diverged,
         }
-        return Drawn(state.theta[None], {name: v[None] for name, v in noisy.items()})
+        return Drawn(state.theta[None], {name: v[None] for name, v in extra.items()})

@@ -11,14 +11,15 @@ from ..numerics.hamiltonian import HamiltonianState, Mover
 from ..schedules import Schedule
 from .base import AbstractPhase, Info
 
-_FIRST_STEP = 1e-2
-_TARGET = 0.8
-"""Acceptance rate that step sizes are adapted to."""
+_FIRST_STEP_SIZE = 1e-2
+"""Step size of the first move, which dual averaging then adapts."""
+_TARGET_ACCEPTANCE = 0.8
+"""Acceptance rate that step sizes are adapted to, the default of Stan."""
 
 
 class WarmUp(AbstractPhase):
-    """Windows of growing length, as in Stan: the step size follows the acceptance rate,
-    the mass the variances of the last window.
+    """Adaptation in windows of growing length, as in Stan: the step size follows the
+    acceptance rate, the mass the variances of the last window.
 
     With schedules nothing is adapted: step size and the size of the equation's errors
     follow them.
@@ -48,38 +49,21 @@ class WarmUp(AbstractPhase):
         theta = (model.init(key) if previous is None else previous.theta).astype(jnp.float64)
         if previous is None and self.from_prior:
             theta = mover.posterior.theta(jax.random.normal(key, theta.shape, theta.dtype))
-        weights = {
-            name: w.astype(dtype)
-            for name, w in self._weights(model, theta, jnp.asarray(0.0)).items()
-        }
+        begin = jnp.asarray(0.0)
+        weights = self._weights(model, theta, begin)
+        first = _FIRST_STEP_SIZE if self.step_size is None else self.step_size(begin)
+        step_size = jnp.asarray(first, dtype)
         q = mover.posterior.q(theta).astype(dtype)
-        mass, first = (
-            jnp.ones(q.size, dtype),
-            jnp.asarray(
-                _FIRST_STEP if self.step_size is None else self.step_size(jnp.asarray(0.0)), dtype
-            ),
-        )
-        chain = mover.begin(q, data, weights)
-        zero = jnp.zeros((), dtype)
         return HamiltonianState(
-            mover.posterior.theta(q),
-            chain,
-            weights,
-            first,
-            mass,
-            self._first_adaptation(q, first),
-            zero,
-            zero,
+            theta=mover.posterior.theta(q),
+            chain=mover.begin(q, data, weights),
+            weights=weights,
+            step_size=step_size,
+            inverse_mass=jnp.ones(q.size, dtype),
+            adaptation=self._first_adaptation(q, step_size),
+            accepted=jnp.zeros((), dtype),
+            diverged=jnp.zeros((), dtype),
         )
-
-    def _weights(self, model: Model, theta: Array, progress: Array) -> dict[str, Array]:
-        if self.sigma_f is None:
-            return self.mover.posterior.weights(theta)
-        size = jnp.asarray(self.sigma_f(progress))
-        exact = {g.name: model.scales[g.name] / size for g in model.groups if g.exact}
-        return exact | {
-            name: sd / size for name, sd in self.mover.posterior.measured_physics.items()
-        }
 
     def step(
         self,
@@ -90,17 +74,14 @@ class WarmUp(AbstractPhase):
         *,
         key: PRNGKeyArray,
     ) -> tuple[HamiltonianState, Info]:
-        dtype = self.mover.dtype
         if self.sigma_f is not None:
-            weights = {
-                name: w.astype(dtype)
-                for name, w in self._weights(model, state.theta, progress).items()
-            }
-            state = state._replace(
-                weights=weights, chain=self.mover.begin(state.chain.position, data, weights)
-            )
+            weights = self._weights(model, state.theta, progress)
+            chain = self.mover.begin(state.chain.position, data, weights)
+            state = state._replace(weights=weights, chain=chain)
         if self.step_size is not None:
-            state = state._replace(step_size=jnp.asarray(self.step_size(progress), dtype))
+            state = state._replace(
+                step_size=jnp.asarray(self.step_size(progress), self.mover.dtype)
+            )
         state = self.mover.move(state, data, key)
         if self.step_size is None:
             state = self._adapt(state, jnp.round(progress * self.steps).astype(int))
@@ -110,14 +91,29 @@ class WarmUp(AbstractPhase):
             "step size": state.step_size,
         }
 
-    def _first_adaptation(self, q: Array, first: Array) -> Any:
+    def _weights(self, model: Model, theta: Array, progress: Array) -> dict[str, Array]:
+        """Return the factors that give residuals of the equation unit variance, at a
+        progress from 0 to 1.
+        """
+        posterior = self.mover.posterior
+        if self.sigma_f is None:
+            weights = posterior.weights(theta)
+        else:
+            size = jnp.asarray(self.sigma_f(progress))
+            exact = {g.name: model.scales[g.name] / size for g in model.groups if g.exact}
+            measured = {name: sd / size for name, sd in posterior.measured_physics.items()}
+            weights = exact | measured
+        return {name: w.astype(self.mover.dtype) for name, w in weights.items()}
+
+    def _first_adaptation(self, q: Array, step_size: Array) -> Any:
+        """Return the states of dual averaging and of the moments of the positions."""
         if self.step_size is not None:
             return ()
         from blackjax.adaptation.mass_matrix import mass_matrix_adaptation
         from blackjax.adaptation.step_size import dual_averaging_adaptation
 
         found = (
-            dual_averaging_adaptation(_TARGET)[0](first),
+            dual_averaging_adaptation(_TARGET_ACCEPTANCE)[0](step_size),
             mass_matrix_adaptation(True)[0](q.size),
         )
         return jax.tree.map(
@@ -129,34 +125,41 @@ class WarmUp(AbstractPhase):
             found,
         )
 
-    def _adapt(self, state: HamiltonianState, step: Array) -> HamiltonianState:
+    def _adapt(self, state: HamiltonianState, number: Array) -> HamiltonianState:
+        """Return the state with step size and mass adapted after a move.
+
+        Arguments:
+            state: the state after the move.
+            number: number of the move, from 0.
+        """
         from blackjax.adaptation.mass_matrix import mass_matrix_adaptation
         from blackjax.adaptation.step_size import dual_averaging_adaptation
         from blackjax.adaptation.window_adaptation import build_schedule
 
         slow, ends = (column.astype(bool) for column in jnp.asarray(build_schedule(self.steps)).T)
-        begin, follow, average = dual_averaging_adaptation(_TARGET)
+        begin, follow, average = dual_averaging_adaptation(_TARGET_ACCEPTANCE)
         _, gather, conclude = mass_matrix_adaptation(True)
-        sizes, moments = state.adaptation
-        sizes = follow(sizes, state.accepted)
-        here = slow[jnp.minimum(step, self.steps - 1)]
-        moments = jax.tree.map(
-            lambda a, b: jnp.where(here, a, b), gather(moments, state.chain.position), moments
-        )
-        end = ends[jnp.minimum(step, self.steps - 1)]
-        concluded = conclude(moments)
-        moments = jax.tree.map(lambda a, b: jnp.where(end, a, b), concluded, moments)
-        sizes = jax.tree.map(lambda a, b: jnp.where(end, a, b), begin(average(sizes)), sizes)
-        last = step >= self.steps - 1
-        size = jnp.where(last, average(sizes), jnp.exp(sizes.log_step_size))
-        mass = jnp.where(end, moments.inverse_mass_matrix, state.mass)
-        adapted = jax.tree.map(
+
+        def choose(condition: Array, new: Any, old: Any) -> Any:
+            return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)
+
+        averaging, moments = state.adaptation
+        averaging = follow(averaging, state.accepted)
+        in_window = slow[jnp.minimum(number, self.steps - 1)]
+        moments = choose(in_window, gather(moments, state.chain.position), moments)
+        window_ends = ends[jnp.minimum(number, self.steps - 1)]
+        moments = choose(window_ends, conclude(moments), moments)
+        averaging = choose(window_ends, begin(average(averaging)), averaging)
+        last = number >= self.steps - 1
+        step_size = jnp.where(last, average(averaging), jnp.exp(averaging.log_step_size))
+        inverse_mass = jnp.where(window_ends, moments.inverse_mass_matrix, state.inverse_mass)
+        adaptation = jax.tree.map(
             lambda new, old: jnp.asarray(new, jnp.asarray(old).dtype),
-            (sizes, moments),
+            (averaging, moments),
             state.adaptation,
         )
         return state._replace(
-            step_size=size.astype(self.mover.dtype),
-            mass=mass.astype(self.mover.dtype),
-            adaptation=adapted,
+            step_size=step_size.astype(self.mover.dtype),
+            inverse_mass=inverse_mass.astype(self.mover.dtype),
+            adaptation=adaptation,
         )

@@ -1,4 +1,4 @@
-"""The end of a chain as its only draw."""
+"""The result of earlier phases as the only draw of a chain."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -9,14 +9,14 @@ from .base import AbstractPhase, Drawn, Info
 
 
 class MemberState(NamedTuple):
-    """The parameters."""
+    """State of the only step: the parameters."""
 
     theta: Float[Array, " p"]
 
 
 class Member(AbstractPhase):
-    """One step that changes nothing, so that what the phases before it found is
-    recorded as a draw.
+    """Record the parameters that the phases before it found as a draw, in one step that
+    changes nothing.
     """
 
     steps: int = 1
