@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := demo/poisson
 
-.PHONY: demo gallery test lint types docs unit clean
+.PHONY: demo gallery check test test-extra lint types docs fast unit extra clean
 
 $(VENV)/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -20,7 +20,14 @@ demo: $(VENV)/installed
 gallery: $(VENV)/installed
 	$(BIN)/python benchmarks/gallery.py
 
+# While you work: style, types and the tests that compile no method.
+check: lint types fast
+
+# What must pass before a change lands.
 test: lint types docs unit
+
+# Heavy tests: kills, notebooks, the larger ready problems.
+test-extra: extra
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check
@@ -32,8 +39,16 @@ types: $(VENV)/installed
 docs: $(VENV)/installed
 	NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
 
+PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --durations 25
+
+fast: $(VENV)/installed
+	$(PYTEST) -m "not slow and not extra"
+
 unit: $(VENV)/installed
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(PYTEST) -m "not extra"
+
+extra: $(VENV)/installed
+	$(PYTEST) -m extra
 
 clean:
 	rm -rf $(VENV) site demo

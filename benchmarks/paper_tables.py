@@ -29,7 +29,8 @@ from machine import machine
 
 import fiducial as fd
 from fiducial.paper.tables import TABLES, Published, Row, Table
-from fiducial.studies.coverage import Cell, Study
+from fiducial.studies.cell import Cell
+from fiducial.studies.coverage import Study
 from fiducial.studies.table import COLUMNS, row
 
 

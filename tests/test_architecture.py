@@ -7,6 +7,7 @@ import inspect
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,8 @@ def files() -> dict[str, Path]:
 FILES = files()
 
 
-def imports(name: str, *, at_import_only: bool = False) -> set[str]:
+@cache
+def imports(name: str, *, at_import_only: bool = False) -> frozenset[str]:
     """Modules of the package that a module imports, anywhere in its file (or only
     when it is itself imported).
     """
@@ -85,7 +87,7 @@ def imports(name: str, *, at_import_only: bool = False) -> set[str]:
         ]
         options = [".".join([*base, alias.name]) for alias in node.names]
         found |= {o if o in FILES else ".".join(base) or "__init__" for o in options}
-    return found
+    return frozenset(found)
 
 
 def ring(name: str) -> int:
@@ -175,6 +177,17 @@ def test_the_top_of_the_package_is_small():
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_a_file_holds_one_concept(name):
     assert len(FILES[name].read_text().splitlines()) <= 400
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_functions_are_short(name):
+    long = {
+        node.name: length
+        for node in ast.walk(ast.parse(FILES[name].read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (length := node.end_lineno - node.lineno + 1) > 60
+    }
+    assert not long
 
 
 def test_files_are_short():

@@ -1,6 +1,10 @@
-"""The skeletons of docs/extending.md are files that work."""
+"""The documentation is true: its Python blocks run and print what it says, its examples
+of extensions work, and the files that it names exist.
+"""
 
+import contextlib
 import importlib
+import io
 import re
 import sys
 from pathlib import Path
@@ -13,29 +17,95 @@ import fiducial as fd
 from fiducial import catalogue
 from fiducial.posing.coordinates import Points
 
-PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text()
-SKELETONS = dict(re.findall(r'```python title="(.*?)\.py"\n(.*?)```', PAGE, flags=re.DOTALL))
+PROJECT = Path(__file__).parents[1]
+PAGES = [
+    PROJECT / "README.md",
+    PROJECT / "CONTRIBUTING.md",
+    *sorted((PROJECT / "docs").rglob("*.md")),
+]
+# a Python block without a title, and the text block that follows at once: its output
+BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", flags=re.DOTALL)
+NUMBER = re.compile(r"[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:e[-+]?\d+)?")
+EXTENDING = (PROJECT / "docs" / "extending.md").read_text()
+EXAMPLES = dict(re.findall(r'```python title="(.*?)\.py"\n(.*?)```', EXTENDING, flags=re.DOTALL))
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(PROJECT))
+
+
+def assert_same_output(printed: str, shown: str) -> None:
+    """Compare word by word; numbers within 5 %, and small residuals by their size only,
+    since both depend on the machine. Lines may be broken differently.
+    """
+    said, expected = (NUMBER.sub("#", " ".join(text.split())) for text in (printed, shown))
+    assert said == expected
+    for one, other in zip(NUMBER.findall(printed), NUMBER.findall(shown), strict=True):
+        small = max(abs(float(one)), abs(float(other))) < 0.02
+        assert small or float(one) == pytest.approx(float(other), rel=0.05), (one, other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if BLOCK.search(p.read_text())], ids=lambda p: name_of(p)
+)
+def test_python_blocks_run_and_print_what_the_page_says(page, monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    names: dict[str, object] = {"__name__": "__main__"}
+    for code, shown in BLOCK.findall(page.read_text()):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, name_of(page), "exec"), names)
+        if shown:
+            assert_same_output(printed.getvalue(), shown)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: name_of(p))
+def test_files_that_a_page_names_exist(page):
+    for path in re.findall(
+        r"`((?:src|tests|benchmarks|docs|examples)/[\w./-]*)`", page.read_text()
+    ):
+        assert (PROJECT / path).exists(), f"{name_of(page)} names {path}"
+    for path in re.findall(r"python (benchmarks/\w+\.py)", page.read_text()):
+        assert (PROJECT / path).exists(), f"{name_of(page)} runs {path}"
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if p.parent == PROJECT], ids=lambda p: name_of(p)
+)
+def test_links_outside_the_site_lead_to_files(page):
+    """MkDocs checks those between pages of the site."""
+    for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):
+        assert (PROJECT / target).exists(), f"{name_of(page)} links to {target}"
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (PROJECT / "mkdocs.yml").read_text()
+    for page in sorted((PROJECT / "docs").rglob("*.md")):
+        assert str(page.relative_to(PROJECT / "docs")) in navigation
 
 
 @pytest.fixture
 def load(tmp_path, monkeypatch):
-    """A skeleton as a file of a user's own, for one test."""
+    """Return a function that imports an example of ``extending.md`` as a user's own file."""
     monkeypatch.syspath_prepend(tmp_path)
-    for name, text in SKELETONS.items():
+    for name, text in EXAMPLES.items():
         (tmp_path / f"{name}.py").write_text(text)
         monkeypatch.delitem(sys.modules, name, raising=False)
     return importlib.import_module
 
 
-def test_there_is_a_skeleton_for_each_kind():
-    assert set(SKELETONS) == {
+def test_there_is_an_example_of_each_kind():
+    assert set(EXAMPLES) == {
         "exponential_decay",
         "gradient_descent",
         "descent",
+        "descent_with_check",
         "known_covariance",
     }
 
 
+@pytest.mark.slow
 def test_the_problem_and_the_method_run(load):
     problem = load("exponential_decay").exponential_decay()
     (method,) = [

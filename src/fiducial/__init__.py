@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from . import catalogue, datasets, extend, paper, schedules
+from .atomic_files import DamagedFileError
 from .catalogue import method, problem
 from .fitting import fit
 from .methods.base import AbstractMethod
@@ -34,7 +35,8 @@ from .results.loading import load
 from .results.result import Result
 from .running.driver import Interrupted
 from .status import Status
-from .studies.coverage import Study, study
+from .studies.coverage import study
+from .studies.result import Study
 from .studies.simulation import simulate
 
 __version__ = "0.1.0"
@@ -52,6 +54,7 @@ __all__ = [
     "ConcreteDropout",
     "Conformal",
     "Correlated",
+    "DamagedFileError",
     "Dropout",
     "EFIDirect",
     "EFILinear",

@@ -1,9 +1,10 @@
-"""Finds methods and problems by name, by looking into their folders.
+"""The catalogue: problems, methods and noise models by name, found in their folders.
 
 A new file is enough: ``problems/heat.py`` with a function ``heat(...) -> Problem`` is
 the problem ``heat``, and a class derived from ``AbstractMethod`` in a file of
 ``methods/`` is a method under its own ``name``. Underscores in file names read as
-hyphens."""
+hyphens.
+"""
 
 import importlib
 import inspect
@@ -16,12 +17,13 @@ from .noise.base import AbstractNoise
 from .posing.problem import Problem
 
 DEFAULT_METHODS = ("efi-direct", "pinn")
-"""Best first: the method used when none is named is the first of these that can
-serve the problem.
+"""Methods to use when none is named, the best first: the first that can serve the
+problem is taken.
 """
 
 
 def _modules(folder: str) -> dict[str, Any]:
+    """Return the modules of a catalogue folder by name, without underscored ones."""
     package = importlib.import_module(f"{__package__}.{folder}")
     names = sorted(
         m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_")
@@ -30,7 +32,7 @@ def _modules(folder: str) -> dict[str, Any]:
 
 
 def methods() -> dict[str, type[AbstractMethod]]:
-    """All methods by name.
+    """Return all methods by name.
 
     Example:
         >>> "pinn" in methods()
@@ -44,7 +46,7 @@ def methods() -> dict[str, type[AbstractMethod]]:
 
 
 def problems() -> dict[str, Callable[..., Problem]]:
-    """All ready problems by name: functions whose keywords are the problem's options.
+    """Return all ready problems by name: functions whose keywords are their options.
 
     Example:
         >>> "poisson" in problems()
@@ -57,8 +59,12 @@ def problems() -> dict[str, Callable[..., Problem]]:
 
 
 def noise_models() -> dict[str, type]:
-    """All noise models by class name."""
+    """Return all noise models by class name.
 
+    Example:
+        >>> "Gaussian" in noise_models()
+        True
+    """
     return {
         cls.__name__: cls
         for module in _modules("noise").values()
@@ -67,6 +73,7 @@ def noise_models() -> dict[str, type]:
 
 
 def _classes(module: Any, base: type) -> list[Any]:
+    """Return the classes derived from ``base`` that a module defines itself."""
     own = [
         c for c in vars(module).values() if inspect.isclass(c) and c.__module__ == module.__name__
     ]
@@ -74,35 +81,53 @@ def _classes(module: Any, base: type) -> list[Any]:
 
 
 def method(name: str, **settings: Any) -> AbstractMethod:
-    """A method by name, with settings."""
-    if name == "pinn-paper" or name.startswith("paper-") or "preset" in settings:
-        old = "pinn" if "pinn" in name else name.removeprefix("paper-")
-        raise ValueError(
-            f"the paper's methods take its settings for a problem: write"
-            f' fiducial.paper.{old.replace("-", "_")}("poisson"), or on the command line --method'
-            f" paper-{old}"
-        )
-    return _make("method", methods(), name, settings)
+    """Return a method by name, with settings.
+
+    Example:
+        >>> method("pinn", adam_steps=500).adam_steps
+        500
+    """
+    if "preset" in settings:
+        raise _moved(name)
+    return call_with(method_class(name), settings, f"method '{name}'")
+
+
+def method_class(name: str) -> type[AbstractMethod]:
+    """Return the class of a method by name."""
+    if name == "pinn-paper" or name.startswith("paper-"):
+        raise _moved(name)
+    return _one_of(methods(), name, "method")
+
+
+def _moved(name: str) -> ValueError:
+    """Return the error that says where a method of the paper is."""
+    own = "pinn" if name == "pinn-paper" else name.removeprefix("paper-")
+    return ValueError(
+        f"the paper's methods take its settings for a problem: write"
+        f' fiducial.paper.{own.replace("-", "_")}("poisson"), or on the command line --method'
+        f" paper-{own}"
+    )
 
 
 def problem(name: str, **options: Any) -> Problem:
-    """A ready problem by name, with options.
+    """Return a ready problem by name, with options.
 
     Example:
         >>> problem("poisson", sd=0.1).name
         'poisson'
     """
-    made: Problem = _make("problem", problems(), name, options)
+    make = _one_of(problems(), name, "problem")
+    made: Problem = call_with(make, options, f"problem '{name}'")
     if made.options is not None:
         return made
     # so that a saved result can rebuild its problem
-    known = inspect.signature(problems()[name]).parameters.values()
+    known = inspect.signature(make).parameters.values()
     return made.replace(options={p.name: options.get(p.name, p.default) for p in known})
 
 
 def default_method(problem: Problem | None = None) -> AbstractMethod:
-    """The method used when none is named: the first of ``DEFAULT_METHODS`` that can
-    serve the problem.
+    """Return the method to use when none is named: the first of ``DEFAULT_METHODS`` that
+    can serve the problem.
     """
     chosen = [method(name) for name in DEFAULT_METHODS]
     for candidate in chosen[:-1]:
@@ -115,13 +140,25 @@ def default_method(problem: Problem | None = None) -> AbstractMethod:
     return chosen[-1]
 
 
-def _make(kind: str, known: dict[str, Any], name: str, settings: dict[str, Any]) -> Any:
+def call_with(make: Callable[..., Any], settings: dict[str, Any], label: str) -> Any:
+    """Return what a class or function makes of settings, or raise a ``ValueError`` that
+    lists those it has.
+
+    Arguments:
+        make: the class or function.
+        settings: keyword arguments for it.
+        label: what to call it in a message.
+    """
+    accepted = inspect.signature(make).parameters
+    unknown = [name for name in settings if name not in accepted]
+    if unknown:
+        raise ValueError(
+            f"{label} has no setting '{unknown[0]}'; it has {', '.join(accepted) or 'none'}"
+        )
+    return make(**settings)
+
+
+def _one_of(known: dict[str, Any], name: str, kind: str) -> Any:
     if name not in known:
         raise ValueError(f"no {kind} called '{name}'; there are {', '.join(sorted(known))}")
-    accepted = inspect.signature(known[name]).parameters
-    stray = [s for s in settings if s not in accepted]
-    if stray:
-        raise ValueError(
-            f"{kind} '{name}' has no setting '{stray[0]}'; it has {', '.join(accepted) or 'none'}"
-        )
-    return known[name](**settings)
+    return known[name]

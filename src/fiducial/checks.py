@@ -1,4 +1,4 @@
-"""Checks of a result: a number against a limit, and what a failure means."""
+"""Checks of a result: a number compared with a limit, and the meaning of a failure."""
 
 import math
 from dataclasses import dataclass
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Check:
-    """One number against its limit.
+    """The comparison of one number with its limit.
 
     Attributes:
         name: what was checked.
-        value: what was found, or None where there is no number.
+        value: the number, or None where there is none.
         limit: the largest value that passes (the smallest with ``at_least``), or None.
-        ok: whether it passed.
-        severe: whether a failure means that the answer must not be trusted.
+        ok: whether the check passed.
+        severe: whether the answer must not be trusted if it failed.
         meaning: what a failure means.
         advice: what to do about a failure.
         at_least: whether the limit is a lower one.
@@ -35,10 +35,11 @@ class Check:
         return f"{self.name}: {'; '.join(parts)}"
 
     def __str__(self) -> str:
+        mark = "ok" if self.ok else "!!"
         value = "" if self.value is None else f" {self.value:.3g}"
-        least = "at least" if self.at_least else "limit"
-        limit = "" if self.limit is None else f" ({least} {self.limit:.3g})"
-        return f"[{'ok' if self.ok else '!!'}] {self.name}{value}{limit}"
+        side = "at least" if self.at_least else "limit"
+        limit = "" if self.limit is None else f" ({side} {self.limit:.3g})"
+        return f"[{mark}] {self.name}{value}{limit}"
 
 
 @dataclass(frozen=True)
@@ -47,32 +48,52 @@ class Limit:
 
     Attributes:
         value: the limit.
+        name: name of the check, with braces in place of names that are known later, such
+            as ``"misfit of '{}'"``.
         reason: why there is such a limit.
         source: the experiment or the publication that set its value.
-        severe: values beyond this mean that the answer must not be trusted; None for a
-            limit whose failure calls for caution only.
+        severe: the value beyond which the answer must not be trusted; None if a failure
+            calls for caution only.
         at_least: whether the limit is a lower one.
+
+    Example:
+        >>> limit = Limit(0.05, name="share of lost moves", reason="...", source="...")
+        >>> print(limit.check(0.2, "many moves were lost", "give smaller steps"))
+        [!!] share of lost moves 0.2 (limit 0.05)
     """
 
     value: float
+    name: str
     reason: str
     source: str
     severe: float | None = None
     at_least: bool = False
 
     def check(
-        self, name: str, value: float, meaning: str, advice: str, *, limit: float | None = None
+        self,
+        value: float,
+        meaning: str,
+        advice: str,
+        *,
+        of: tuple[object, ...] = (),
+        limit: float | None = None,
     ) -> Check:
-        """Return the check of a value; ``limit`` replaces the value of the limit where that
-        depends on the data. A value that is not a number fails.
+        """Return the check of a value. A value that is not a number fails.
+
+        Arguments:
+            value: the number to check.
+            meaning: what a failure means.
+            advice: what to do about a failure.
+            of: what to put in place of the braces in the name.
+            limit: a limit that depends on the data, in place of the limit's own value.
         """
-        most = self.value if limit is None else limit
-        severe = most if self.severe == self.value else self.severe
+        bound = self.value if limit is None else limit
+        severe = bound if self.severe == self.value else self.severe
         return Check(
-            name=name,
+            name=self.name.format(*of),
             value=value,
-            limit=most,
-            ok=not self._beyond(value, most),
+            limit=bound,
+            ok=not self._beyond(value, bound),
             severe=severe is not None and self._beyond(value, severe),
             meaning=meaning,
             advice=advice,

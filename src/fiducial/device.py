@@ -1,10 +1,10 @@
 """How programs are compiled, and how they branch and loop on a device.
 
-On a CPU, programs of hundreds of small kernels take longer to compile than to run,
-unless they run often. On a GPU those that run often are mostly kernels too small to
-fill it, so that as many of these as do not need each other run at the same time. The
-effort changes no number by more than rounding. What would change numbers is switched
-off for every program."""
+On a CPU, a program of hundreds of small kernels takes longer to compile than to run,
+unless it runs often, so programs that run seldom are compiled with less effort. On a GPU,
+a program that runs often consists mostly of kernels too small to fill the device, so
+independent kernels run at the same time. The effort changes numbers by rounding errors
+only. A library that computes wrong numbers is switched off for every program."""
 
 import enum
 from collections.abc import Callable
@@ -21,11 +21,13 @@ class Effort(enum.Enum):
     """How much time to spend on compiling."""
 
     RUNS_ONCE = enum.auto()
-    """As little as can be."""
+    """For a program that runs once: as little as possible."""
     RUNS_SELDOM = enum.auto()
-    """Less, for some hundred runs, each of which is mostly linear algebra."""
+    """For a program of mostly linear algebra that runs some hundred times: less than the
+    compiler's default.
+    """
     RUNS_OFTEN = enum.auto()
-    """All that the compiler can do."""
+    """For all other programs: the compiler's default."""
 
 
 _ON_CPU: dict[Effort, dict[str, Any]] = {
@@ -36,21 +38,28 @@ _ON_GPU: dict[Effort, dict[str, Any]] = {
     Effort.RUNS_OFTEN: {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"},
 }
 _WITHOUT_YNNPACK: dict[str, Any] = {"xla_cpu_experimental_ynn_fusion_type": ""}
-"""On a CPU jaxlib 0.10.2 hands products and sums to a library, YNNPACK, unless told not
-to. Its numbers are wrong for more than 16,384 small products that are summed up (jax
-issue 39103), and for products in programs that run at the same time."""
+"""Compiler options that switch off YNNPACK, to which jaxlib 0.10.2 hands products and sums
+on a CPU. Its numbers are wrong for sums of more than 16,384 small products (jax issue
+39103), and for products in programs that run at the same time."""
 
 
 def compile_program(lowered: Any, effort: Effort) -> Any:
-    """A lowered function, compiled."""
+    """Compile a lowered function.
+
+    Arguments:
+        lowered: the function, as ``jax.jit(fn).lower(...)`` gives it.
+        effort: how much time to spend.
+    """
     own = (_ON_CPU if jax.default_backend() == "cpu" else _ON_GPU).get(effort, {})
-    with suppress(jax.errors.JaxRuntimeError):  # options come and go with versions of XLA
+    with suppress(jax.errors.JaxRuntimeError):  # not every version of XLA knows all options
         return lowered.compile({**_always(), **own})
     return lowered.compile(_always())
 
 
 def jit(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """``jax.jit`` for a function that is called by itself, not within another one.
+    """Return a function compiled like ``jax.jit`` does, with the options for every program.
+
+    It is for a function that is called directly, not within another compiled one.
 
     Example:
         >>> float(jit(lambda x: 2 * x)(1.5))
@@ -61,8 +70,8 @@ def jit(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _always() -> dict[str, Any]:
-    """Options for every program, however thoroughly it is compiled; a version of XLA
-    that does not know them has no need of them.
+    """Return the options for every program; none where XLA does not know them, since such
+    a version has no YNNPACK.
     """
     if jax.default_backend() != "cpu":
         return {}
@@ -73,7 +82,8 @@ def _always() -> dict[str, Any]:
 
 
 def run_once(fn: Callable[..., Any], *args: Any) -> Any:
-    """``jax.jit(fn)(*args)`` for a program that is not needed again.
+    """Return ``jax.jit(fn)(*args)``, compiled with the least effort, for a program that is
+    not needed again.
 
     Example:
         >>> float(run_once(lambda x: 2 * x, 1.5))
@@ -83,8 +93,9 @@ def run_once(fn: Callable[..., Any], *args: Any) -> Any:
 
 
 def apply_if(needed: Bool[Array, ""], fn: Callable[[Any], Any], value: Any) -> Any:
-    """``fn(value)`` where it is needed; in a batch it is skipped when none needs it,
-    which ``lax.cond`` does not do.
+    """Return ``fn(value)`` if it is needed, and ``value`` otherwise.
+
+    In a batch ``fn`` is skipped when no element needs it, which ``lax.cond`` does not do.
 
     Example:
         >>> int(apply_if(jnp.asarray(True), lambda v: v + 1, jnp.asarray(1)))
@@ -96,14 +107,14 @@ def apply_if(needed: Bool[Array, ""], fn: Callable[[Any], Any], value: Any) -> A
 
 
 def loops_per_lane() -> bool:
-    """Whether the elements of a batch are better taken one after another, as on a
-    CPU: a loop then ends for each when it is done with it.
+    """Return whether elements of a batch are better computed one after another, as on a
+    CPU, where the loop of each element then ends on its own.
     """
     return jax.default_backend() == "cpu"
 
 
 def map_elements(fn: Callable[..., Any], *batches: Any) -> Any:
-    """A function with loops of its own for each element of a batch: one by one on a
+    """Apply a function that contains loops to each element of a batch: one by one on a
     CPU, all at once on an accelerator.
 
     Example:

@@ -2,10 +2,11 @@
 imports.
 """
 
+from .checks import Check, Limit, statement
 from .device import Effort
 from .kernels.base import AbstractKernel
 from .methods._requirements import require_choice, require_mlp, require_noise, require_positive
-from .methods.base import AbstractMethod, Answer, Outcome
+from .methods.base import AbstractMethod, Answer, Facts, Outcome, WeightedDraws
 from .model.binding import bind
 from .model.model import Data, Model
 from .noise.base import AbstractNoise, NoiseParameters
@@ -13,7 +14,7 @@ from .phases.adam import Adam
 from .phases.base import AbstractPhase, Drawn, Info, Keep, keep_all
 from .phases.direct_draws import DirectDraws
 from .phases.levenberg_marquardt import LevenbergMarquardt
-from .phases.refits import Refits
+from .phases.refits import Refits, simulated_data
 from .posing.coordinates import Points
 from .posing.fields import Field
 from .posing.groups import Group
@@ -30,15 +31,18 @@ __all__ = [
     "AbstractUnknown",
     "Adam",
     "Answer",
+    "Check",
     "Data",
     "DirectDraws",
     "Drawn",
     "Effort",
+    "Facts",
     "Field",
     "Group",
     "Info",
     "Keep",
     "LevenbergMarquardt",
+    "Limit",
     "Model",
     "NetworkRecipe",
     "NoiseParameters",
@@ -47,10 +51,13 @@ __all__ = [
     "Problem",
     "Refits",
     "Schedule",
+    "WeightedDraws",
     "bind",
     "keep_all",
     "require_choice",
     "require_mlp",
     "require_noise",
     "require_positive",
+    "simulated_data",
+    "statement",
 ]

@@ -1,13 +1,13 @@
-"""What became of a run: one value per chain and data set, whose text is the message."""
+"""How a run ended: one value per chain and data set, with a message for people."""
 
 import enum
 
 
 class Status(enum.IntEnum):
-    """The state of one chain on one data set.
+    """How the run of one chain on one data set stands or ended.
 
-    The integer lives inside compiled programs, the ``message`` is for people.
-    A diverged chain keeps its last finite state and leaves the others alone.
+    Compiled programs use the integer, people read the ``message``. A chain that diverged
+    keeps its last finite state, and does not affect the others.
 
     Example:
         >>> Status.DIVERGED.usable
@@ -22,12 +22,12 @@ class Status(enum.IntEnum):
 
     @property
     def message(self) -> str:
-        """One sentence that says what happened."""
+        """What happened, in words."""
         return _MESSAGES[self]
 
     @property
     def usable(self) -> bool:
-        """Whether the last state may be read as an answer."""
+        """Whether the last state can be read as an answer."""
         return self is not Status.RUNNING and self is not Status.DIVERGED
 
 

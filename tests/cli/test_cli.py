@@ -71,6 +71,7 @@ def finished(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_command_keeps_compiled_programs_for_the_next_run(finished):
     assert any((finished.parent / "cache" / "fiducial").iterdir())
 
@@ -80,12 +81,14 @@ def test_the_version_is_that_of_the_package(monkeypatch, capsys):
     assert f"fiducial {fd.__version__}," in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_run_leaves_summary_result_and_figures(finished):
     names = {p.name for p in finished.iterdir()}
     assert {"summary.json", "result.nc", "solution.png", "trace.png"} == names
     assert (finished / "solution.png").stat().st_size > 5_000
 
 
+@pytest.mark.slow
 def test_several_settings_after_one_flag_all_count(finished):
     options = fd.load(finished).problem.options
     assert (options["n_f"], options["sd"]) == (30, 0.1)
@@ -93,6 +96,7 @@ def test_several_settings_after_one_flag_all_count(finished):
     assert (settings["adam_steps"], settings["lm_steps"]) == (5, 5)
 
 
+@pytest.mark.slow
 def test_summary_has_exactly_the_promised_keys(finished):
     """Issue 2, point 8: other programs read this file."""
     summary = json.loads((finished / "summary.json").read_text())
@@ -107,6 +111,7 @@ def test_summary_has_exactly_the_promised_keys(finished):
         "field",
         "diagnosis",
         "seconds",
+        "checksum",
     ]
     assert (summary["problem"], summary["method"], summary["seed"], summary["level"]) == (
         "poisson",
@@ -136,6 +141,7 @@ def assert_shape(summary: dict) -> None:
     assert set(summary["seconds"]) == {"compile", "run"}
 
 
+@pytest.mark.slow
 def test_summary_with_unknowns_and_unknown_noise_has_the_same_keys(decay_fit):
     summary = decay_fit.summary()
     assert_shape(summary)
@@ -144,6 +150,7 @@ def test_summary_with_unknowns_and_unknown_noise_has_the_same_keys(decay_fit):
     assert set(summary["noise"]) == {"u"}
 
 
+@pytest.mark.slow
 def test_show_prints_the_summary_again(finished, monkeypatch, capsys):
     assert command(monkeypatch, "show", str(finished)) == 0
     text = capsys.readouterr().out
@@ -161,6 +168,7 @@ def test_show_of_something_else_is_a_usage_mistake(here, monkeypatch, capsys):
     assert "odd" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_pointed_to(finished, monkeypatch, capsys):
     assert command(monkeypatch, "run", "poisson", "--out", str(finished)) == 2
     assert "holds a finished run, which `fiducial show" in capsys.readouterr().err
@@ -180,6 +188,7 @@ def test_problems_and_methods_are_listed_with_their_options(monkeypatch, capsys)
     assert "(default)" in text
 
 
+@pytest.mark.slow
 def test_a_users_file_with_one_problem_in_folders_that_count_up(here, monkeypatch, capsys):
     assert command(monkeypatch, "run", "mine.py", "--quiet", *QUICK) == 0
     assert capsys.readouterr().out == ""
@@ -270,6 +279,7 @@ def test_an_equation_that_is_not_finite_is_refused_before_the_run(here, monkeypa
     assert not (here / "new").exists()
 
 
+@pytest.mark.slow
 def test_a_run_that_diverges_has_exit_code_1_and_still_leaves_its_files(here, monkeypatch, capsys):
     (here / "wild.py").write_text(FILE.replace("y=[0.4, 0.3]", "y=[1e300, 1e300]"))
     assert command(monkeypatch, "run", "wild.py:slow", "--out", "new", *QUICK) == 1

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+pytestmark = pytest.mark.extra
+
 SCRIPT = Path(sys.executable).parent / "fiducial"
 # long enough for a poll to land in the middle, and all in Adam, where rounding would
 # show first

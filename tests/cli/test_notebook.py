@@ -3,6 +3,8 @@
 import pytest
 from jupyter_client.manager import start_new_kernel
 
+pytestmark = pytest.mark.extra
+
 CELL = """
 import fiducial as fd
 problem = fd.problem("poisson", n_f=30).replace(network=fd.MLP((8,)))

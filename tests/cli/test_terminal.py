@@ -10,6 +10,8 @@ import pytest
 import fiducial as fd
 from terminal import Seen, watch
 
+pytestmark = pytest.mark.slow
+
 FIDUCIAL = Path(sys.executable).with_name("fiducial")
 EXAMPLE = Path(__file__).parents[2] / "examples"
 QUICK = ["--method", "pinn", "--set", "n_f=30", "method.adam_steps=5", "method.lm_steps=5"]
@@ -147,7 +149,7 @@ def test_ctrl_c_before_the_first_step(here, stage):
     assert "--resume" in stopped.last
 
 
-@columns
+@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.extra)])
 def test_the_example(here, columns):
     for name in ("damped_oscillator.py", "damped_oscillator.csv"):
         shutil.copy(EXAMPLE / name, here)

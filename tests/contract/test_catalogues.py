@@ -90,6 +90,7 @@ def trial():
 
 
 @every_method
+@pytest.mark.slow
 def test_method_gives_an_answer_everywhere(name, trial):
     result = trial(name).result
     assert result.method == name
@@ -104,11 +105,13 @@ def test_method_gives_an_answer_everywhere(name, trial):
 
 
 @every_method
+@pytest.mark.slow
 def test_summary_is_plain_json(name, trial):
     assert json.loads(json.dumps(trial(name).result.summary(), allow_nan=False))["method"] == name
 
 
 @every_method
+@pytest.mark.slow
 def test_method_is_deterministic_and_depends_on_its_seed(name, trial):
     estimate = trial(name).first[1].estimate
     np.testing.assert_array_equal(trial(name).answer(seed=5)[1].estimate, estimate)
@@ -116,6 +119,7 @@ def test_method_is_deterministic_and_depends_on_its_seed(name, trial):
 
 
 @every_method
+@pytest.mark.slow
 def test_method_answers_a_batch_of_data_sets(name, trial):
     finished, answer = trial(name).first
     assert finished.outcome.status.shape == (3, trial(name).method.chains)
@@ -128,6 +132,7 @@ def test_method_answers_a_batch_of_data_sets(name, trial):
 
 @pytest.mark.parametrize("stop", ["in the first chunk", "in the last phase"])
 @every_method
+@pytest.mark.slow
 def test_method_goes_on_where_it_was_stopped(name, stop, trial, tmp_path, monkeypatch):
     where, event = Checkpoint(tmp_path), threading.Event()
     with jax.enable_x64(True):
@@ -142,7 +147,7 @@ def test_method_goes_on_where_it_was_stopped(name, stop, trial, tmp_path, monkey
             event.set()
 
     with monkeypatch.context() as patched:
-        patched.setattr("fiducial.running.driver._catch_interrupt", interrupted)
+        patched.setattr("fiducial.running.driver.catch_interrupt", interrupted)
         with pytest.raises(fd.Interrupted):
             trial(name).answer(seed=5, checkpoint=where, report=report)
     again = trial(name).answer(seed=5, checkpoint=where, resume=True)[1]
@@ -151,6 +156,7 @@ def test_method_goes_on_where_it_was_stopped(name, stop, trial, tmp_path, monkey
 
 
 @every_method
+@pytest.mark.slow
 def test_a_data_set_that_cannot_be_fitted_is_left_at_that(name, trial):
     """It does not touch the others, and even if there is no other there is an answer
     to read.
@@ -176,6 +182,7 @@ def test_a_data_set_that_cannot_be_fitted_is_left_at_that(name, trial):
 
 
 @every_method
+@pytest.mark.slow
 def test_method_survives_saving(name, trial, tmp_path):
     result = trial(name).result
     again = fd.load(result.save(tmp_path / "run.nc"), problem=result.problem)
@@ -212,6 +219,7 @@ def test_problem_can_be_made_again_from_its_options(name):
         ("black-scholes", {"unknown": None, "edge": "free", "expiry": "observed"}),
     ],
 )
+@pytest.mark.slow
 def test_problem_agrees_with_its_own_truth(name, options):
     """Exact groups are met by the truth, and noisy ones to within their noise."""
     problem = fd.problem(name, **options)
@@ -245,6 +253,7 @@ class Recorder:
         return getattr(self._facts, name)
 
 
+@pytest.mark.slow
 def test_every_fact_is_read_by_a_check_or_declared_to_be_known_only(trial):
     read: dict[type, set[str]] = {}
     for name in METHODS:

@@ -9,6 +9,8 @@ import fiducial as fd
 from fiducial.problems.linear_regression import _design
 from fiducial.results.diagnosis import _independent
 
+pytestmark = pytest.mark.slow
+
 X = np.linspace(0, 1, 90)
 LENGTH, SD = 0.15, 0.1
 COVARIANCE = SD**2 * (0.98 * np.exp(-np.abs(X[:, None] - X) / LENGTH) + 0.02 * np.eye(90))
@@ -34,6 +36,7 @@ def known():
         regression(fd.Correlated(over=("x",), sd=SD, length=LENGTH)),
         fd.EFIDirect(draws=4000),
         seed=0,
+        multistart=False,
     )
 
 
@@ -54,7 +57,9 @@ def test_the_band_is_that_of_generalised_least_squares(known):
 
 def test_the_diagnosis_finds_errors_that_resemble_their_neighbours(known):
     assert resemblance(known).ok
-    blind = fd.fit(regression(fd.Gaussian(sd=SD)), fd.EFIDirect(draws=400), seed=0)
+    blind = fd.fit(
+        regression(fd.Gaussian(sd=SD)), fd.EFIDirect(draws=400), seed=0, multistart=False
+    )
     found = resemblance(blind)
     assert not found.ok
     assert found.value > 0.5
@@ -63,7 +68,9 @@ def test_the_diagnosis_finds_errors_that_resemble_their_neighbours(known):
 
 def test_an_unknown_length_is_where_the_likelihood_is_largest():
     """Given the curve, and to a step of a fifth."""
-    result = fd.fit(regression(fd.Correlated(over=("x",))), fd.EFIDirect(draws=200), seed=0)
+    result = fd.fit(
+        regression(fd.Correlated(over=("x",))), fd.EFIDirect(draws=200), seed=0, multistart=False
+    )
     off = result.problem.groups[0].y - result.band(X).sel(output="u")["estimate"].values
     found, *limits = result.parameters().loc["length_x_u", ["estimate", "lower", "upper"]]
     assert np.isnan(limits).all(), "a length is held, so it has no interval"
@@ -81,7 +88,7 @@ def test_an_unknown_length_is_where_the_likelihood_is_largest():
 
 def test_efi_says_that_it_cannot_infer_a_length():
     with pytest.raises(ValueError, match="length_x of 'u' is unknown"):
-        fd.fit(regression(fd.Correlated(over=("x",))), fd.EFI(), seed=0)
+        fd.fit(regression(fd.Correlated(over=("x",))), fd.EFI(), seed=0, multistart=False)
 
 
 def test_few_errors_that_resemble_their_neighbours_are_seen_where_their_size_is_unknown():

@@ -14,6 +14,8 @@ from fiducial.problems._poisson import solution
 from fiducial.problems.poisson import poisson
 from helpers import SMALL, decay
 
+pytestmark = pytest.mark.slow
+
 DRAWS = 4000
 X = np.linspace(-0.7, 0.7, 15)
 SHARE = (X + 0.7) / 1.4
@@ -33,7 +35,12 @@ def field_draws(result, x):
 
 @pytest.fixture(scope="module")
 def known():
-    return fd.fit(poisson(data_seed=3).replace(network=SMALL), fd.EFIDirect(draws=DRAWS), seed=1)
+    return fd.fit(
+        poisson(data_seed=3).replace(network=SMALL),
+        fd.EFIDirect(draws=DRAWS),
+        seed=1,
+        multistart=False,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +53,7 @@ def unknown():
         base.replace(observations=[noisy, base.observations[1]], exact=None, network=SMALL),
         fd.EFIDirect(draws=DRAWS),
         seed=2,
+        multistart=False,
     )
 
 
@@ -104,7 +112,7 @@ def test_unknown_sd_follows_chi_square_and_the_field_follows_t(unknown):
     assert abs(row["upper"] - upper) < 0.05 * (upper - lower)
 
 
-@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("free", [pytest.param(False, marks=pytest.mark.extra), True])
 def test_draws_one_by_one_are_those_of_a_batch(free, monkeypatch):
     """A CPU takes one draw after another where an accelerator takes a block of them."""
     posed = decay(
@@ -176,7 +184,7 @@ def test_misra1a_as_an_ode():
         {"b1": fd.Positive(500.0), "b2": fd.Positive(1e-4)},  # NIST's first, far start
         [fd.Observed("y", x=0.0, y=0.0)],
     )
-    result = fd.fit(problem, fd.EFIDirect(draws=DRAWS), seed=0)
+    result = fd.fit(problem, fd.EFIDirect(draws=DRAWS), seed=0, multistart=False)
     _check_nist(
         result,
         {
@@ -194,7 +202,7 @@ def test_rat42_as_an_ode():
         RAT42,
         {"b1": fd.Positive(100.0), "b3": fd.Positive(0.1)},  # NIST's first start
     )
-    result = fd.fit(problem, fd.EFIDirect(draws=DRAWS), seed=0)
+    result = fd.fit(problem, fd.EFIDirect(draws=DRAWS), seed=0, multistart=False)
     _check_nist(
         result,
         {"b1": (72.462237576, 1.7340283401), "b3": (0.067359200066, 0.0034465663377)},
@@ -225,7 +233,7 @@ def curved():
 def test_a_strongly_curved_model_needs_its_weights():
     problem, density = curved()
     draws = 20_000
-    result = fd.fit(problem, fd.EFIDirect(draws=draws), seed=0)
+    result = fd.fit(problem, fd.EFIDirect(draws=draws), seed=0, multistart=False)
     facts = result.facts
     assert facts["failed_draws"] < 0.01
     assert facts["effective_draws"] > 0.9 * draws
@@ -246,7 +254,7 @@ def test_an_unknown_that_the_data_do_not_inform_is_named():
         ],
         network=fd.MLP((12,)),
     )
-    diagnosis = fd.fit(problem, fd.EFIDirect(draws=200), seed=0).diagnose()
+    diagnosis = fd.fit(problem, fd.EFIDirect(draws=200), seed=0, multistart=False).diagnose()
     assert diagnosis.verdict == "do not trust"
     assert any("idle" in reason for reason in diagnosis.reasons)
 
@@ -266,7 +274,7 @@ def test_unknowns_of_which_only_the_product_is_informed_are_not_trusted():
         ],
         network=fd.MLP((12,)),
     )
-    diagnosis = fd.fit(problem, fd.EFIDirect(draws=500), seed=0).diagnose()
+    diagnosis = fd.fit(problem, fd.EFIDirect(draws=500), seed=0, multistart=False).diagnose()
     assert diagnosis.verdict == "do not trust"
     assert any("1 directions of 2 unknowns" in reason for reason in diagnosis.reasons)
 
@@ -277,7 +285,7 @@ def test_problems_that_it_cannot_serve_are_told_so(method):
         equation=None, domain=fd.Box(t=(0, 1)), observations=[fd.Observed("u", [0.0], [1.0])]
     )
     with pytest.raises(ValueError, match="all observations are exact"):
-        fd.fit(exact, method())
+        fd.fit(exact, method(), multistart=False)
     assert fd.catalogue.default_method(exact).name == "pinn"
     assert fd.catalogue.default_method(poisson()).name == "efi-direct"
     assert jnp.ones(1).dtype == jnp.float32  # nothing here switched float64 on for others
@@ -287,7 +295,7 @@ def test_the_linear_method_agrees_and_needs_no_weights(known):
     """On Poisson the linearisation is exact: the same seed gives the same draws, up
     to curvature of the network.
     """
-    linear = fd.fit(known.problem, fd.EFILinear(draws=DRAWS), seed=1)
+    linear = fd.fit(known.problem, fd.EFILinear(draws=DRAWS), seed=1, multistart=False)
     a, b = field_draws(known, X), field_draws(linear, X)
     assert np.abs(a - b).max() < 0.02 * 0.05 / np.sqrt(10)
     assert linear.diagnose().verdict == "trust"
@@ -302,7 +310,7 @@ def test_the_walk_has_the_exact_distribution():
     draws.
     """
     problem, density = curved()
-    result = fd.fit(problem, fd.EFIGN(draws=4000, moves=10), seed=0)
+    result = fd.fit(problem, fd.EFIGN(draws=4000, moves=10), seed=0, multistart=False)
     facts = result.facts
     assert facts["r_hat"] < 1.02
     assert facts["effective_draws"] > 4000
@@ -337,7 +345,7 @@ def test_two_unknown_sizes_have_the_exact_distribution():
         network=fd.MLP((1,)),
         constraint=lambda u, x, p: p["m"] + 0.0 * u,
     )
-    result = fd.fit(problem, fd.EFIDirect(draws=draws), seed=0)
+    result = fd.fit(problem, fd.EFIDirect(draws=draws), seed=0, multistart=False)
     m = np.linspace(0.0, 2.0, 8001)
     # the size of the first group in the units in which the fit saw them, as the density
     # is weighed
@@ -364,10 +372,12 @@ def test_two_unknown_sizes_have_the_exact_distribution():
         assert abs(pivot.mean() - n) < 4 * np.sqrt(2 * n / result.facts["effective_draws"])
 
 
-@pytest.mark.parametrize("name", ["poisson-noisy-f", "poisson-nonlinear"])
+@pytest.mark.parametrize(
+    "name", ["poisson-noisy-f", pytest.param("poisson-nonlinear", marks=pytest.mark.extra)]
+)
 def test_noisy_physics_has_the_width_of_the_exact_answer(name):
     problem, draws = fd.problem(name), 450
-    result = fd.fit(problem, fd.EFIDirect(draws=draws), seed=0)
+    result = fd.fit(problem, fd.EFIDirect(draws=draws), seed=0, multistart=False)
     x = np.linspace(-0.7, 0.7, 50)
     lower, upper = problem.exact({g.name: g.y.reshape(g.shape) for g in problem.groups}, x, 0.95)[
         "u"
@@ -395,7 +405,7 @@ def test_noisy_physics_has_the_width_of_the_exact_answer(name):
 
 def test_the_inverse_problem_has_the_exact_widths():
     problem = fd.problem("poisson-inverse").replace(network=SMALL)
-    result = fd.fit(problem, fd.EFIDirect(draws=DRAWS), seed=0)
+    result = fd.fit(problem, fd.EFIDirect(draws=DRAWS), seed=0, multistart=False)
     limits = problem.exact({g.name: g.y.reshape(g.shape) for g in problem.groups}, X, 0.95)
     k = result.parameters().loc["k"]
     half = (limits["k"][1] - limits["k"][0]) / 2
@@ -435,10 +445,11 @@ def test_of_many_points_each_keeps_its_own_right_hand_side(x64):
     np.testing.assert_allclose(part, whole[np.array(kept)], rtol=1e-10)
 
 
+@pytest.mark.extra
 def test_more_points_than_draws_use_are_met_and_thinned():
     """1,200 points of f: the fit meets all of them, the band is that of 200."""
     problem = poisson(data_seed=3, n_f=1200).replace(network=SMALL)
-    result = fd.fit(problem, fd.EFIDirect(draws=500), seed=1)
+    result = fd.fit(problem, fd.EFIDirect(draws=500), seed=1, multistart=False)
     sd = result.band(X)["sd"].values[0]
     exact = 0.05 / np.sqrt(10) * np.sqrt((1 - SHARE) ** 2 + SHARE**2)
     assert np.abs(sd / exact - 1).max() < 4 / np.sqrt(2 * 500)

@@ -13,12 +13,21 @@ from fiducial.methods._chain_answer import anderson_darling
 from fiducial.methods.efi import EFI
 from fiducial.model.binding import bind
 from fiducial.numerics.energy import Energy
-from fiducial.numerics.hyper_network import HyperNetwork, answer, encode, spread
+from fiducial.numerics.hyper_network import (
+    HyperNetwork,
+    encode,
+    encoder_inputs,
+    mean_answer,
+    scatter_gradient,
+    scatter_matrix,
+)
 from fiducial.numerics.linearisation import linearise
-from fiducial.numerics.weight_update import Descend, Now, scatter_slope
+from fiducial.numerics.weight_update import GradientDescent, Iteration
 from fiducial.results.figures import plot_errors
 from fiducial.schedules import constant
 from helpers import decay, poisson
+
+pytestmark = pytest.mark.slow
 
 
 def sd_error(result) -> float:
@@ -28,12 +37,12 @@ def sd_error(result) -> float:
 
 @pytest.fixture(scope="module")
 def known():
-    return fd.fit(fd.problem("linear-regression"), EFI(), seed=1)
+    return fd.fit(fd.problem("linear-regression"), EFI(), seed=1, multistart=False)
 
 
 @pytest.fixture(scope="module")
 def unknown():
-    return fd.fit(fd.problem("linear-regression", told=False), EFI(), seed=1)
+    return fd.fit(fd.problem("linear-regression", told=False), EFI(), seed=1, multistart=False)
 
 
 def regression(result):
@@ -101,13 +110,13 @@ def test_good_runs_are_trusted(known, unknown):
 @pytest.mark.parametrize("spoilt", [EFI(learning_rate=0.01), EFI(draws=20)])
 def test_a_run_that_is_not_honest_is_found_out(spoilt):
     """A hundredth of the learning rate; a twentieth of the iterations."""
-    result = fd.fit(fd.problem("linear-regression"), spoilt, seed=1)
+    result = fd.fit(fd.problem("linear-regression"), spoilt, seed=1, multistart=False)
     assert result.diagnose().verdict == "do not trust"
 
 
 def test_poisson_band_has_the_exact_centre_and_width_everywhere():
     problem = poisson()
-    result = fd.fit(problem, EFI(), seed=2)
+    result = fd.fit(problem, EFI(), seed=2, multistart=False)
     x = np.linspace(-0.7, 0.7, 9)
     band, share = result.band(x), (x + 0.7) / 1.4
     exact = 0.05 / np.sqrt(10) * np.sqrt((1 - share) ** 2 + share**2)
@@ -135,7 +144,7 @@ def test_few_data_with_large_errors_do_not_make_it_leave_the_equation(told, netw
         collocation=fd.collocation.grid(25),
         observations=[fd.Observed("u", x=x, y=y, noise=fd.Gaussian(sd=0.1 if told else None))],
     )
-    result = fd.fit(problem, EFI(draws=250), seed=0)
+    result = fd.fit(problem, EFI(draws=250), seed=0, multistart=False)
     assert result.diagnose().verdict == "trust"
     at = np.array([0.0, 0.5, 1.0])
     design, there = np.stack([np.ones(8), x], axis=1), np.stack([np.ones(3), at], axis=1)
@@ -170,8 +179,8 @@ def test_two_groups_with_sizes_of_their_own_agree_with_direct_draws():
         network=fd.MLP((10, 10)),
     )
     result, direct = (
-        fd.fit(problem, EFI(effective=400), seed=0),
-        fd.fit(problem, fd.EFIDirect(), seed=0),
+        fd.fit(problem, EFI(effective=400), seed=0, multistart=False),
+        fd.fit(problem, fd.EFIDirect(), seed=0, multistart=False),
     )
     assert result.diagnose(against=[direct]).verdict == "trust", result.diagnose(against=[direct])
     mine, other = result.parameters(), direct.parameters()
@@ -191,7 +200,7 @@ def test_last_layers_alone_give_the_same_band():
     """The hyper-network gives the last two of three layers; the first stays as the
     pilot fit has it.
     """
-    result = fd.fit(poisson(), EFI(last_layers=2), seed=2)
+    result = fd.fit(poisson(), EFI(last_layers=2), seed=2, multistart=False)
     x = np.linspace(-0.7, 0.7, 9)
     share = (x + 0.7) / 1.4
     exact = 0.05 / np.sqrt(10) * np.sqrt((1 - share) ** 2 + share**2)
@@ -207,13 +216,13 @@ def test_batches_see_all_observations_on_average(x64):
     data = {name: jnp.asarray(v) for name, v in model.data.items()}
     theta, z = model.init(jax.random.key(0)), jnp.linspace(-1, 1, 6)
     fit = linearise(model, theta, data)
-    terms = fd.paper.efi("poisson")._terms(model, fit, jnp.asarray(1.0))
-    energy = Energy(model, fit, terms)
-    update = Descend(constant(1.0), constant(0.0), batch=2)
-    each = jax.vmap(lambda k: update.slopes(energy, theta, z, data, key=k).for_weights)(
+    dynamics = fd.paper.efi("poisson")._chain().dynamics
+    energy = Energy(model, data, fit, dynamics.energy_weights(model, fit, jnp.asarray(1.0)))
+    update = GradientDescent(constant(1.0), constant(0.0), batch=2)
+    each = jax.vmap(lambda k: update.gradients(energy, theta, z, key=k).for_weights)(
         jax.random.split(jax.random.key(1), 500)
     )
-    whole = update.slopes(energy, theta, z, data, key=jax.random.key(0)).theta
+    whole = update.gradients(energy, theta, z, key=jax.random.key(0)).theta
     error = each.std(axis=0) / np.sqrt(500)
     assert np.max(np.abs(each.mean(axis=0) - whole) / (error + 1e-9 * jnp.abs(whole).max())) < 5
     assert jnp.max(error) > 0
@@ -227,8 +236,8 @@ def test_units_do_not_matter():
         domain=fd.Box(x=(0, 1000)),
         observations=[fd.Observed("u", x=x, y=y, noise=fd.Gaussian(sd=1e-7))],
     )
-    result = fd.fit(moved, EFI(), seed=1)
-    found, cov, _, _ = regression(fd.fit(far, fd.PINN(adam_steps=0), seed=0))
+    result = fd.fit(moved, EFI(), seed=1, multistart=False)
+    found, cov, _, _ = regression(fd.fit(far, fd.PINN(adam_steps=0), seed=0, multistart=False))
     del found
     sd = 0.1 * np.sqrt(np.diag(cov))
     draws = result.draws["theta"].values.reshape(-1, 5)
@@ -248,10 +257,10 @@ def test_the_mean_over_observations_needs_no_table_of_parameters(x64):
     )
     neck = encode(encoder, jax.random.normal(keys[4], (9, 3)))
     table = neck @ network.out + network.shift
-    np.testing.assert_allclose(answer(network, neck), table.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(mean_answer(network, neck), table.mean(axis=0), rtol=1e-12)
     scatter = jnp.sum((table - table.mean(axis=0)) ** 2)
     np.testing.assert_allclose(
-        jnp.sum(spread(neck) * (network.out @ network.out.T)), scatter, rtol=1e-12
+        jnp.sum(scatter_matrix(neck) * (network.out @ network.out.T)), scatter, rtol=1e-12
     )
 
 
@@ -264,10 +273,10 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
     data = {name: jnp.asarray(v) for name, v in model.data.items()}
     theta = model.init(jax.random.key(0))
     fit = linearise(model, theta, data)
-    chain = fd.paper.efi("poisson", steps=1000, encoder=(5, 4))._chain()
-    terms = chain.terms(model, fit, jnp.asarray(0.05))
+    dynamics = fd.paper.efi("poisson")._chain().dynamics
+    weights = dynamics.energy_weights(model, fit, jnp.asarray(0.05))
     z = jax.random.normal(jax.random.key(1), (20,))
-    rows = chain._rows(model, data, z)
+    rows = encoder_inputs(model, data, z)
     keys = jax.random.split(jax.random.key(2), 3)
     encoder = (
         (jax.random.normal(keys[0], (3, 5)), jnp.zeros(5)),
@@ -277,7 +286,7 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
     strength = 50 + (500 - 50) * 0.5
 
     def written_out(network, z):
-        each = encode(network.encoder, chain._rows(model, data, z)) @ network.out + network.shift
+        each = encode(network.encoder, encoder_inputs(model, data, z)) @ network.out + network.shift
         mean = each.mean(axis=0)
         field = model.field(mean)
         u = jax.vmap(field)(jnp.asarray(problem.groups[0].points.array[:, 0]))
@@ -287,24 +296,24 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
 
     by_network, by_z = jax.grad(written_out, argnums=(0, 1))(network, z)
     necks, pull = jax.vjp(
-        lambda encoder, z: encode(encoder, chain._rows(model, data, z)), encoder, z
+        lambda encoder, z: encode(encoder, encoder_inputs(model, data, z)), encoder, z
     )
-    update, energy = Descend(constant(1.0), constant(0.0)), Energy(model, fit, terms)
-    slopes = update.slopes(energy, answer(network, necks), z, data, key=keys[0])
-    through = pull(network.out @ slopes.theta / 20 + scatter_slope(network, necks, terms.together))[
-        1
-    ]
-    np.testing.assert_allclose(slopes.z + through, by_z, rtol=1e-8)
-    now = Now(
-        answer(network, necks),
-        slopes,
-        necks,
-        lambda c: pull(c)[0],
-        rows,
-        z,
-        update.plan(jnp.asarray(0.05)),
+    update = GradientDescent(constant(1.0), constant(0.0))
+    energy = Energy(model, data, fit, weights)
+    gradients = update.gradients(energy, mean_answer(network, necks), z, key=keys[0])
+    by_neck = network.out @ gradients.theta / 20
+    by_neck += scatter_gradient(network, necks, weights.scatter)
+    np.testing.assert_allclose(gradients.z + pull(by_neck)[1], by_z, rtol=1e-8)
+    iteration = Iteration(
+        theta=mean_answer(network, necks),
+        gradients=gradients,
+        neck=necks,
+        encoder_pullback=lambda c: pull(c)[0],
+        next_inputs=rows,
+        next_z=z,
+        plan=update.plan(jnp.asarray(0.05)),
     )
-    moved, _, _ = update.step(network, update.init(network), energy, None, data, now)
+    moved = update.step(network, update.init(network), energy, None, iteration).network
     # the prior N(0, 100) adds a hundredth of each weight
     for before, after, slope in zip(
         *map(jax.tree.leaves, (network, moved, by_network)), strict=True
@@ -315,12 +324,12 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
 def test_the_papers_settings_are_there_by_name_and_run():
     problem = poisson()
     short = fd.paper.efi("poisson", steps=2000, precision="float32", chains=2)
-    result = fd.fit(problem, short, seed=0)
+    result = fd.fit(problem, short, seed=0, multistart=False)
     assert result.status.name == "FINISHED"
     assert result.draws.sizes["draw"] == 900  # a thousand, without the first tenth
     assert result.diagnose().verdict == "do not trust"  # a hundredth of the iterations
     with pytest.raises(ValueError, match="has 3 layers"):
-        fd.fit(problem, EFI(last_layers=4))
+        fd.fit(problem, EFI(last_layers=4), multistart=False)
 
 
 @pytest.mark.parametrize(

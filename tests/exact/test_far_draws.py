@@ -3,12 +3,15 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from scipy import optimize
 
 import fiducial as fd
 from fiducial.model.binding import bind
 from fiducial.phases import direct_draws
 from helpers import batch, decay, run
+
+pytestmark = pytest.mark.slow
 
 
 class Far(fd.EFIDirect):

@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fiducial.kernels import known
+from fiducial.kernels import kernels_by_name
 
-KERNELS = known()
+KERNELS = kernels_by_name()
 PRECISION = np.array([[2.0, 0.6], [0.6, 1.0]])
 CENTRE = np.array([1.0, -2.0])
 CHAINS, STEPS, APART = 400, 400, 20
@@ -17,8 +17,8 @@ CHAINS, STEPS, APART = 400, 400, 20
 def sampled(request):
     """Positions and memories of many chains, taken far apart."""
     kernel = KERNELS[request.param]()
-    size = kernel.size(float(np.linalg.eigvalsh(PRECISION)[-1]))
-    apart = max(APART, round(2 * kernel.rest(size)))
+    size = kernel.step_size(float(np.linalg.eigvalsh(PRECISION)[-1]))
+    apart = max(APART, round(2 * kernel.relaxation_steps(size)))
 
     def chain(key):
         start = jnp.asarray(CENTRE)
@@ -73,5 +73,8 @@ def test_momentum_is_kept_at_unit_temperature(sampled):
 
 
 def test_momentum_saves_steps_where_directions_differ_in_stiffness():
-    rest = {name: kernel().rest(kernel().size(200.0)) for name, kernel in KERNELS.items()}
+    rest = {
+        name: kernel().relaxation_steps(kernel().step_size(200.0))
+        for name, kernel in KERNELS.items()
+    }
     assert rest["sghmc"] < 0.1 * rest["sgld"]

@@ -11,6 +11,8 @@ from fiducial.phases.dropout_training import DropoutTraining
 from fiducial.results.conformal import conformal_limits
 from helpers import TINY, decay, poisson
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def regression():
@@ -39,7 +41,10 @@ def test_chains_have_the_exact_posterior(sampler, regression):
     """
     problem, mean, covariance, *_ = regression
     result = fd.fit(
-        problem, fd.Bayes(sampler=sampler, draws=1500, warm_steps=600, leapfrog=10), seed=0
+        problem,
+        fd.Bayes(sampler=sampler, draws=1500, warm_steps=600, leapfrog=10),
+        seed=0,
+        multistart=False,
     )
     z, error = standardised(result, mean, covariance), 1 / np.sqrt(result.facts["effective_draws"])
     assert result.facts["effective_draws"] > 1000
@@ -52,7 +57,9 @@ def test_chains_have_the_exact_posterior(sampler, regression):
 
 def test_the_laplace_approximation_is_exact_for_a_linear_model(regression):
     problem, mean, covariance, *_ = regression
-    z = standardised(fd.fit(problem, fd.Laplace(draws=4000), seed=0), mean, covariance)
+    z = standardised(
+        fd.fit(problem, fd.Laplace(draws=4000), seed=0, multistart=False), mean, covariance
+    )
     assert np.abs(z.mean(axis=0)).max() < 4 / np.sqrt(4000)
     assert np.abs(np.cov(z.T) - np.eye(5)).max() < 4 * np.sqrt(2 / 4000)
 
@@ -62,7 +69,9 @@ def test_an_unknown_size_has_the_curvature_of_its_likelihood():
     root of 2n.
     """
     problem = fd.problem("linear-regression", told=False, n=100)
-    drawn = np.log(fd.fit(problem, fd.Laplace(draws=4000), seed=0).draws["sd_u"].values)
+    drawn = np.log(
+        fd.fit(problem, fd.Laplace(draws=4000), seed=0, multistart=False).draws["sd_u"].values
+    )
     assert drawn.std() == pytest.approx(1 / np.sqrt(2 * 100), rel=4 / np.sqrt(2 * 4000) + 0.01)
 
 
@@ -71,13 +80,20 @@ def test_priors_of_constants_and_sizes_are_those_that_were_given():
     size is given by its logarithm.
     """
     given = {"k": (np.log(1.25), 1e-3), "sd_u": (np.log(0.06), 1e-3)}
-    drawn = fd.fit(decay(noise=fd.Gaussian()), fd.Laplace(priors=given, draws=2000), seed=0).draws
+    drawn = fd.fit(
+        decay(noise=fd.Gaussian()), fd.Laplace(priors=given, draws=2000), seed=0, multistart=False
+    ).draws
     assert np.log(drawn["k"].values).mean() == pytest.approx(np.log(1.25), abs=1e-3)
     assert np.log(drawn["k"].values).std() == pytest.approx(1e-3, rel=0.1)
     assert np.log(drawn["sd_u"].values).mean() == pytest.approx(np.log(0.06), abs=1e-3)
     assert np.log(drawn["sd_u"].values).std() == pytest.approx(1e-3, rel=0.1)
     with pytest.raises(ValueError, match="no unknown called 'sd_v'; there are k, sd_u"):
-        fd.fit(decay(noise=fd.Gaussian()), fd.Laplace(priors={"sd_v": (0.0, 1.0)}), seed=0)
+        fd.fit(
+            decay(noise=fd.Gaussian()),
+            fd.Laplace(priors={"sd_v": (0.0, 1.0)}),
+            seed=0,
+            multistart=False,
+        )
 
 
 def test_widths_of_a_posterior_follow_the_errors_that_the_equation_is_given():
@@ -88,7 +104,7 @@ def test_widths_of_a_posterior_follow_the_errors_that_the_equation_is_given():
     lower, upper = problem.exact({"u": problem.groups[0].y.reshape(2, -1)}, x, 0.95)["u"]
 
     def ratio(sigma_f):
-        result = fd.fit(problem, fd.Laplace(sigma_f=sigma_f), seed=0)
+        result = fd.fit(problem, fd.Laplace(sigma_f=sigma_f), seed=0, multistart=False)
         band = result.band(x).sel(output="u")
         warned = any(
             "the equation was given errors" in reason for reason in result.diagnose().reasons
@@ -105,13 +121,13 @@ def test_a_bootstrap_has_the_width_of_least_squares_and_a_deep_ensemble_has_none
     problem, _, _, jacobian, residual = regression
     covariance = np.linalg.inv(jacobian.T @ jacobian)
     z = standardised(
-        fd.fit(problem, fd.Ensemble(draws=400), seed=0),
+        fd.fit(problem, fd.Ensemble(draws=400), seed=0, multistart=False),
         covariance @ jacobian.T @ residual,
         covariance,
     )
     assert np.abs(z.mean(axis=0)).max() < 4 / np.sqrt(2000)
     assert np.abs(np.cov(z.T) - np.eye(5)).max() < 4 * np.sqrt(2 / 2000)
-    members = fd.fit(problem, fd.Ensemble(perturb=False, chains=3), seed=0)
+    members = fd.fit(problem, fd.Ensemble(perturb=False, chains=3), seed=0, multistart=False)
     assert members.draws["theta"].shape[:2] == (3, 1)
     assert np.ptp(members.draws["theta"].values, axis=0).max() < 1e-6
     assert members.diagnose().verdict == "do not trust"  # three members have no 95 % limits
@@ -126,6 +142,7 @@ def dropped():
         fd.problem("poisson", n_f=15).replace(network=TINY),
         fd.Dropout(rate=0.2, train_steps=500, draws=4000),
         seed=0,
+        multistart=False,
     )
 
 
@@ -155,7 +172,9 @@ def test_parameters_that_act_like_units_left_out():
         points = model.problem.domain.points(np.linspace(-0.7, 0.7, 9))
         direct = points.map(model.field(theta, units).all)
         np.testing.assert_allclose(
-            model.evaluate(model.scale_units(theta, units), points), direct, atol=1e-12
+            model.evaluate(model.ansatz.scale_hidden_units(theta, units), points),
+            direct,
+            atol=1e-12,
         )
         assert not np.allclose(model.evaluate(theta, points), direct)
 
@@ -176,14 +195,16 @@ def test_a_learnt_rate_weighs_misfit_against_its_prior():
     for sd in (1.0, 0.01):
         problem = fd.problem("poisson", n_f=15, sd=sd).replace(network=TINY)
         rates.append(
-            fd.fit(problem, fd.ConcreteDropout(train_steps=4000, draws=50), seed=0).facts["rate"]
+            fd.fit(
+                problem, fd.ConcreteDropout(train_steps=4000, draws=50), seed=0, multistart=False
+            ).facts["rate"]
         )
     assert rates[0] > 2 * rates[1]
 
 
 def test_each_refit_leaves_its_measurement_out(regression):
     problem, *_ = regression
-    result = fd.fit(problem, fd.Conformal(), seed=0)
+    result = fd.fit(problem, fd.Conformal(), seed=0, multistart=False)
     x, y, left_out = (
         problem.groups[0].points.array[:, 0],
         problem.groups[0].y,
@@ -242,7 +263,7 @@ def test_jackknife_covers_as_often_as_it_says():
 )
 def test_problems_that_a_method_cannot_serve_are_told_so(problem, method, message):
     with pytest.raises(ValueError, match=message):
-        fd.fit(problem, method)
+        fd.fit(problem, method, multistart=False)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from fiducial.problems._poisson import solution, source
 from fiducial.status import Status
 from helpers import SMALL, TINY, batch, decay, poisson, run
 
+pytestmark = pytest.mark.slow
+
 ENDS = np.array([-0.7, 0.7])
 GRID = np.linspace(-0.7, 0.7, 101)
 
@@ -43,7 +45,7 @@ def test_poisson_estimate_is_the_exact_constrained_one(poisson_fit):
 
 
 def test_poisson_estimate_stays_exact_for_very_precise_data():
-    result = fd.fit(poisson(sd=0.001), fd.PINN(), seed=0)
+    result = fd.fit(poisson(sd=0.001), fd.PINN(), seed=0, multistart=False)
     assert result.status.usable
     assert_poisson_exact(result, 0.001 / np.sqrt(10))
 
@@ -67,7 +69,7 @@ def test_units_do_not_matter():
         ],
         network=SMALL,
     )
-    result = fd.fit(problem, fd.PINN(), seed=0)
+    result = fd.fit(problem, fd.PINN(), seed=0, multistart=False)
     assert result.status is Status.CONVERGED
     fitted = result.band(length * (GRID + 0.7) / 1.4)["mean"].values[0] / size
     assert np.abs(fitted - exact_poisson(y / size)).max() <= 0.02 * 0.05 / np.sqrt(10)
@@ -90,7 +92,7 @@ def decay_by_scipy(problem: fd.Problem) -> tuple[float, float]:
 
 def test_inverse_problem_finds_the_least_squares_constant():
     problem = decay()
-    result = fd.fit(problem, fd.PINN(), seed=0)
+    result = fd.fit(problem, fd.PINN(), seed=0, multistart=False)
     k, error = decay_by_scipy(problem)
     assert abs(result.parameters().loc["k", "estimate"] - k) <= 0.01 * error
 
@@ -142,7 +144,7 @@ def test_system_with_named_outputs():
         collocation=fd.collocation.grid(40),
         network=SMALL,
     )
-    result = fd.fit(problem, fd.PINN(), seed=0)
+    result = fd.fit(problem, fd.PINN(), seed=0, multistart=False)
     assert result.status is Status.CONVERGED
     best = least_squares(
         lambda k: np.concatenate([a(t, *k) - y_a, b(t, *k) - y_b]) / sd,
@@ -179,7 +181,7 @@ def heat_fit() -> fd.Result:
         network=fd.MLP((12, 12)),
         units={"x": "m", "t": "s", "D": "m^2/s"},
     )
-    return fd.fit(problem, fd.PINN(adam_steps=300), seed=0)
+    return fd.fit(problem, fd.PINN(adam_steps=300), seed=0, multistart=False)
 
 
 def test_partial_differential_equation_with_unknown_diffusivity(heat_fit):
@@ -203,7 +205,9 @@ def test_too_few_collocation_points_are_noticed():
     """Between four points a network may do what it likes; the residual at new points
     says so.
     """
-    diagnosis = fd.fit(decay(collocation=fd.collocation.grid(4)), fd.PINN(), seed=0).diagnose()
+    diagnosis = fd.fit(
+        decay(collocation=fd.collocation.grid(4)), fd.PINN(), seed=0, multistart=False
+    ).diagnose()
     assert diagnosis.verdict == "do not trust"
     assert any("new points" in c.name and not c.ok for c in diagnosis.checks)
 
@@ -309,7 +313,7 @@ def test_divergence_is_a_status_of_the_result_and_not_an_exception():
     problem = poisson()
     problem = problem.with_data({"u": np.full(20, 1e300)})
     with np.errstate(all="ignore"):
-        result = fd.fit(problem, fd.PINN(adam_steps=20, lm_steps=10), seed=0)
+        result = fd.fit(problem, fd.PINN(adam_steps=20, lm_steps=10), seed=0, multistart=False)
     assert result.status is Status.DIVERGED
     assert result.diagnose().verdict == "do not trust"
 
@@ -387,9 +391,9 @@ def test_misuse_of_settings_is_refused():
     with pytest.raises(ValueError, match="float16"):
         fd.PINN(precision="float16")
     with pytest.raises(TypeError, match="with brackets"):
-        fd.fit(poisson(), fd.PINN)
+        fd.fit(poisson(), fd.PINN, multistart=False)
     with pytest.raises(ValueError, match="seed=-1"):
-        fd.fit(poisson(), fd.PINN(), seed=-1)
+        fd.fit(poisson(), fd.PINN(), seed=-1, multistart=False)
 
 
 def test_truth_of_the_catalogue_problem_solves_its_equation(x64):

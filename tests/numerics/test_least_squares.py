@@ -86,6 +86,7 @@ def test_residual_rows_and_jacobian_belong_together():
     )
 
 
+@pytest.mark.slow
 def test_the_polish_alone_solves_a_problem_of_exact_values():
     """u' = cos t, u(0) = 0: no data, no noise, the answer is sin t."""
     problem = fd.Problem(

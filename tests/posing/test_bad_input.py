@@ -115,7 +115,7 @@ def test_wrong_values_are_named(make, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fd.Observed(3, x=[0.0], y=[1.0]), "name an output"),
+        (lambda: fd.Observed(3, x=[0.0], y=[1.0]), "give the name of an output"),
         (lambda: fd.Observed("u", x=[0.0], y=[1.0], noise=0.1), r"noise=0\.1.*Gaussian"),
         (lambda: posed(unknowns={"k": 1.0}), r"unknowns\['k'\].*Real"),
         (lambda: posed(domain=(0, 1)), "give a Box"),
@@ -239,6 +239,7 @@ def test_files_of_others_are_not_loaded(tmp_path):
     assert text.read_text() == "not a result"
 
 
+@pytest.mark.slow
 def test_a_result_with_its_tail_cut_off_is_refused(tmp_path, decay_fit):
     path = decay_fit.save(tmp_path / "run.nc")
     path.write_bytes(path.read_bytes()[:3000])

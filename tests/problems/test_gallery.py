@@ -24,13 +24,20 @@ ELSEWHERE |= {
     "poisson-nonlinear",
     "poisson-unknown-sd",
 }
+HEAVY = {"taylor-green", "black-scholes", "porous-fkpp", "fkpp"}
 
 
-@pytest.mark.parametrize("name", sorted(set(catalogue.problems()) - ELSEWHERE))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.extra if name in HEAVY else pytest.mark.slow)
+        for name in sorted(set(catalogue.problems()) - ELSEWHERE)
+    ],
+)
 def test_problem_runs_through(name, tmp_path):
     problem = fd.problem(name)
     problem = problem.replace(network=fd.MLP((8,), problem.recipe.activation))
-    result = fd.fit(problem, fd.PINN(adam_steps=0, lm_steps=4), seed=1)
+    result = fd.fit(problem, fd.PINN(adam_steps=0, lm_steps=4), seed=1, multistart=False)
     assert result.status.usable
     assert np.isfinite(result.band(result.grid(5))["mean"]).all()
     assert set(json.loads(json.dumps(result.summary(), allow_nan=False))["unknowns"]) >= {
@@ -69,6 +76,7 @@ def check_limits(found, exact, *, off, width):
     assert np.all(np.abs((upper - lower) / (high - low) - 1) < width)
 
 
+@pytest.mark.slow
 def test_logistic_growth_has_its_exact_intervals():
     """By importance sampling of the algebraic curve. A width of 2,500 draws has a
     Monte-Carlo error of 1.9 %, a limit half of that or so.
@@ -77,7 +85,7 @@ def test_logistic_growth_has_its_exact_intervals():
         fd.problem("logistic", told=False).replace(network=SMALL),
         np.array([1.0, 3.0, 5.0]),
     )
-    result = fd.fit(problem, fd.EFIDirect(draws=2500), seed=0)
+    result = fd.fit(problem, fd.EFIDirect(draws=2500), seed=0, multistart=False)
     table, band = result.parameters(), result.band(at).sel(output="u")
     found = {
         **{name: tuple(table.loc[name, ["lower", "upper"]]) for name in ("r", "K", "sd_u")},
@@ -87,12 +95,13 @@ def test_logistic_growth_has_its_exact_intervals():
         check_limits(found[name], exact, off=0.05, width=0.06)
 
 
+@pytest.mark.slow
 def test_the_heat_equation_has_its_exact_interval():
     """In a plane, with points that move while the network is fitted; the width of
     2,000 draws has a Monte-Carlo error of 2.2 %.
     """
     problem = fd.problem("heat").replace(network=SMALL)
-    result = fd.fit(problem, fd.EFIDirect(draws=2000), seed=0)
+    result = fd.fit(problem, fd.EFIDirect(draws=2000), seed=0, multistart=False)
     exact = problem.exact({"u": problem.groups[0].y}, result.grid(3).coordinates(), 0.95)["D"]
     check_limits(
         tuple(result.parameters().loc["D", ["lower", "upper"]]), exact, off=0.06, width=0.07
@@ -115,13 +124,16 @@ def test_responses_of_an_option_price_are_those_of_a_known_one():
     assert np.max(np.abs(found - price(S[:, None], left))) < 1e-5
 
 
+@pytest.mark.extra
 def test_black_scholes_with_an_unknown_edge_has_its_exact_band():
     """The price is linear in the edge's coefficient; the width of 1,000 draws has a
     Monte-Carlo error of 3 %.
     """
     problem = fd.problem("black-scholes", unknown=None, edge="curve")
     at = {"S": np.array([0.8, 1.0, 1.4, 2.0]), "t": np.array([0.0, 0.0, 0.5, 0.0])}
-    result = fd.fit(problem.replace(network=SMALL), fd.EFIDirect(draws=1000), seed=0)
+    result = fd.fit(
+        problem.replace(network=SMALL), fd.EFIDirect(draws=1000), seed=0, multistart=False
+    )
     exact, band = (
         problem.exact({"V": problem.groups[0].y.reshape(5, -1)}, at, 0.95),
         result.band(at).sel(output="V"),
@@ -130,6 +142,7 @@ def test_black_scholes_with_an_unknown_edge_has_its_exact_band():
     assert result.diagnose().verdict == "trust"
 
 
+@pytest.mark.slow
 def test_points_of_an_equation_move_in_a_plane_but_not_on_a_line_nor_with_values_of_their_own():
     with jax.enable_x64(True):
         for name, moves in (("heat", True), ("logistic", False), ("poisson", False)):
@@ -142,6 +155,7 @@ def test_points_of_an_equation_move_in_a_plane_but_not_on_a_line_nor_with_values
                 assert np.all((b >= box.lower) & (b <= box.upper))
 
 
+@pytest.mark.slow
 def test_nothing_left_to_decide_is_said():
     """Data whose mean is already fixed by the equation and a start say nothing; a
     band without width must not look like knowledge.
@@ -152,6 +166,6 @@ def test_nothing_left_to_decide_is_said():
         truth=None,
         network=TINY,
     )
-    diagnosis = fd.fit(fixed, fd.EFIDirect(draws=50), seed=0).diagnose()
+    diagnosis = fd.fit(fixed, fd.EFIDirect(draws=50), seed=0, multistart=False).diagnose()
     assert diagnosis.verdict == "do not trust"
     assert any("nothing for the data to decide" in reason for reason in diagnosis.reasons)

@@ -14,13 +14,14 @@ def test_tables_load_with_all_their_rows():
     assert set(assay["initial_cells"]) == {10_000, 12_000, 14_000, 16_000, 18_000, 20_000}
 
 
+@pytest.mark.slow
 def test_montroll_has_the_exact_intervals():
     """k, C and sd by importance sampling from the exact fiducial density of the
     algebraic solution, and that by two digits known from elsewhere.
     """
     problem = fd.problem("montroll")
     problem = problem.replace(network=fd.MLP((20, 20), problem.recipe.activation))
-    rows = fd.fit(problem, fd.EFIDirect(draws=2000), seed=0).parameters()
+    rows = fd.fit(problem, fd.EFIDirect(draws=2000), seed=0, multistart=False).parameters()
     exact = problem.exact({"p": problem.groups[0].y}, (), 0.95)
     for name, lower, upper, digit in (
         ("k", 1.19, 1.48, 0.005),
@@ -36,6 +37,7 @@ def test_montroll_has_the_exact_intervals():
         )
 
 
+@pytest.mark.extra
 def test_montroll_with_a_free_exponent_is_exact_and_names_the_pair():
     """A third of the draws ask for an exponent below zero and have no solution; the
     others follow the exact density of what is possible.
@@ -44,7 +46,7 @@ def test_montroll_with_a_free_exponent_is_exact_and_names_the_pair():
     for the distance that draws may be off."""
     problem = fd.problem("montroll", theta=None)
     problem = problem.replace(network=fd.MLP((20, 20), problem.recipe.activation))
-    result = fd.fit(problem, fd.EFIDirect(draws=300), seed=0)
+    result = fd.fit(problem, fd.EFIDirect(draws=300), seed=0, multistart=False)
     for level in (0.5, 0.95):
         exact = problem.exact({"p": problem.groups[0].y}, (), level)
         for name in ("k", "C", "exponent", "sd_p"):

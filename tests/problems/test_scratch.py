@@ -89,13 +89,14 @@ def test_the_reference_does_not_depend_on_its_volumes(monkeypatch):
         assert fine.exact.estimate(data)[0][name] == pytest.approx(value, rel=2e-3), name
 
 
+@pytest.mark.extra
 def test_networks_agree_with_the_reference(monkeypatch):
     """Least squares to a quarter of a standard error, widths of the linear model to
     a tenth: 2,000 weighted samples know a width to 3 %.
     """
     monkeypatch.setattr(_scratch, "_SAMPLES", 2000)
     problem = fd.problem("fkpp", cells=16_000)
-    table = fd.fit(problem, fd.EFILinear(draws=4000), seed=0).parameters()
+    table = fd.fit(problem, fd.EFILinear(draws=4000), seed=0, multistart=False).parameters()
     data = {"u": problem.groups[0].y}
     (estimate, _), limits = problem.exact.estimate(data), problem.exact(data, (), 0.95)
     for name in ("D", "r", "sd_u"):
@@ -106,6 +107,7 @@ def test_networks_agree_with_the_reference(monkeypatch):
             assert abs(row["estimate"] - estimate[name]) < 0.25 * (upper - lower) / 4, table
 
 
+@pytest.mark.slow
 def test_wells_as_experiments_share_their_constants_only():
     """Each well starts from its own profile, and a start of one moves no other."""
     problem = fd.problem("fkpp", cells=16_000, wells="experiments", n_x=6, n_t=4).replace(

@@ -28,7 +28,7 @@ def used(quantity, domain=None, **more):
         name="trial", equation=None, domain=box, observations=[seen], network=fd.MLP((4,)), **more
     )
     with jax.enable_x64(True):
-        return bind(problem).ansatz.used_by(
+        return bind(problem).ansatz.derivatives_used(
             problem.groups[0].quantity, problem.groups[0].sites.array
         )
 
@@ -72,6 +72,7 @@ def test_only_the_derivatives_in_use_are_carried():
 
 
 @pytest.mark.parametrize("activation", [tanh, sin, gelu, swish, softplus(beta=5.0)])
+@pytest.mark.slow
 def test_composition_is_exact_to_fourth_order(activation):
     with jax.enable_x64(True):
         indices = all_indices(2, 4)
@@ -127,6 +128,7 @@ POSED = {name: lambda name=name: fd.problem(name) for name in KINDS} | {"vortex"
 
 
 @pytest.mark.parametrize("name", POSED)
+@pytest.mark.slow
 def test_every_kind_of_problem_is_the_same_by_nested_derivatives(name):
     with jax.enable_x64(True):
         model = bind(POSED[name]())

@@ -16,10 +16,14 @@ DRAWS = 20_000
 @pytest.fixture(scope="module", params=[True, False], ids=["sd known", "sd unknown"])
 def regression(request) -> tuple[fd.Result, bool]:
     return fd.fit(
-        fd.problem("linear-regression", told=request.param), fd.EFIDirect(draws=DRAWS), seed=0
+        fd.problem("linear-regression", told=request.param),
+        fd.EFIDirect(draws=DRAWS),
+        seed=0,
+        multistart=False,
     ), request.param
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_prediction_are_the_exact_ones(regression):
     """Not knowing the line: s^2 h(x), with h(x) the leverage; noise: s^2. With s
     unknown both have the mean RSS / (n - p - 2) of s^2.
@@ -168,7 +172,7 @@ def test_a_line_shows_the_band_and_the_interval_of_new_measurements(regression):
 
 
 def test_conformal_draws_and_prints_the_interval_it_has():
-    result = fd.fit(fd.problem("linear-regression"), fd.Conformal(), seed=0)
+    result = fd.fit(fd.problem("linear-regression"), fd.Conformal(), seed=0, multistart=False)
     left, right = result.plot().axes
     x = drawn(left, "solution")[0]
     new = result.predict(x).sel(output="u")

@@ -8,6 +8,8 @@ import pytest
 import fiducial as fd
 from fiducial.results.multistart import EXCESS, OTHER
 
+pytestmark = pytest.mark.slow
+
 TIMES = np.linspace(0.2, 2.0, 10)
 DATA = np.exp(-0.49 * TIMES) + 0.02 * np.random.default_rng(0).standard_normal(10)
 
@@ -76,6 +78,7 @@ def test_a_better_solution_elsewhere_is_named():
     assert result.diagnose().verdict == "do not trust"
 
 
+@pytest.mark.extra
 def test_it_can_be_left_out_and_is_where_nothing_is_unknown():
     assert "multistart" not in fitted(decay(fd.Real(guess=0.5)), multistart=False).tree.children
     known = decay(fd.Real(guess=0.5)).replace(

@@ -63,11 +63,11 @@ def test_intervals_of_fresh_draws_cover_a_fresh_draw_at_their_level():
     """The rank rule is honest for few draws as well: P(new draw inside) = level
     exactly.
     """
-    from fiducial.results.intervals import spread
+    from fiducial.results.intervals import summarise_draws
 
     random = np.random.default_rng(0)
     values = random.standard_normal((40, 20_000))
-    stats = spread(values[0], values[1:], 0.9)
+    stats = summarise_draws(values[0], values[1:], 0.9)
     inside = np.mean((stats["lower"] <= values[0]) & (values[0] <= stats["upper"]))
     assert abs(inside - 0.9) < 4 * np.sqrt(0.9 * 0.1 / 20_000)
 
@@ -221,6 +221,28 @@ def test_a_users_problem_is_loaded_by_giving_it(tmp_path, decay_fit):
     assert_same_result(decay_fit, fd.load(path, problem=decay_fit.problem))
     with pytest.raises(ValueError, match=r"problem of your own, 'decay'.*problem="):
         fd.load(path)
+
+
+def test_a_comparison_leaves_the_result_as_it_was(drawn):
+    """The diagnosis against another result is another diagnosis, not a change of this one."""
+    other = made_up(drawn.problem, draws=300, seed=1)
+    summary, text, tree = drawn.summary(), repr(drawn), drawn.tree.copy(deep=True)
+    compared = drawn.diagnose(against=[other])
+    assert len(compared.checks) == len(drawn.diagnose().checks) + 1
+    assert "difference from drawn" in compared.checks[-1].name
+    assert drawn.summary(diagnosis=compared)["diagnosis"] != summary["diagnosis"]
+    assert drawn.summary() == summary
+    assert repr(drawn) == text
+    assert drawn.tree.identical(tree)
+
+
+def test_a_summary_does_not_depend_on_what_was_asked_before(drawn):
+    """A fresh object over the same tree gives the same answer in any order of questions."""
+    fresh = fd.Result(drawn.tree, drawn.problem)
+    first = fresh.summary()
+    drawn.plot()
+    drawn.predict([0.5], level=0.5)
+    assert drawn.summary() == first == fresh.summary()
 
 
 def test_save_overwrites_nothing(tmp_path, decay_fit):
@@ -392,6 +414,7 @@ def random_problems(draw) -> fd.Problem:
     suppress_health_check=list(HealthCheck),
 )
 @given(problem=random_problems(), draws=st.sampled_from([None, 4]), errors=st.booleans())
+@pytest.mark.slow
 def test_any_valid_problem_survives_saving(tmp_path_factory, problem, draws, errors):
     result = made_up(problem, draws=draws, errors=errors)
     path = result.save(tmp_path_factory.mktemp("saved") / "run.nc")
@@ -478,6 +501,7 @@ def test_a_point_estimate_has_nothing_for_arviz(decay_fit):
 
 
 @pytest.mark.parametrize("width", [10, 20])
+@pytest.mark.slow
 def test_sizes_of_errors_are_estimated_by_their_draws(width):
     """A fit of 31 weights to 40 data, and one of more weights than data, which
     leaves the size as it was guessed.
@@ -488,5 +512,7 @@ def test_sizes_of_errors_are_estimated_by_their_draws(width):
     problem = fd.Problem(
         equation=None, domain=fd.Box(x=(0, 1)), network=fd.MLP((width,)), observations=[observed]
     )
-    size = fd.fit(problem, fd.EFIDirect(draws=200), seed=0).parameters().loc["sd_u"]
+    size = (
+        fd.fit(problem, fd.EFIDirect(draws=200), seed=0, multistart=False).parameters().loc["sd_u"]
+    )
     assert size["lower"] < size["estimate"] < size["upper"]

@@ -26,6 +26,8 @@ from fiducial.running.threads import factors_batches, one_thread
 from fiducial.status import Status
 from helpers import TINY, batch, decay
 
+pytestmark = pytest.mark.slow
+
 METHOD = fd.PINN(adam_steps=40, lm_steps=20, chains=2)
 
 
@@ -324,7 +326,7 @@ def test_fit_does_not_begin_over_an_unfinished_run(runner, tmp_path):
 def test_leaving_out_data_sets_that_are_done_changes_nothing(monkeypatch):
     method = fd.PINN(adam_steps=0, lm_steps=150)
     outcomes, calls = [], []
-    call = program.Compiled.__call__
+    call = phase_program.Compiled.__call__
     monkeypatch.setattr(
         phase_program.Compiled,
         "__call__",
@@ -332,7 +334,7 @@ def test_leaving_out_data_sets_that_are_done_changes_nothing(monkeypatch):
     )
     on_an_accelerator(monkeypatch)
     for many in (1000, 8):
-        monkeypatch.setattr(phase_program, "_MANY", many)
+        monkeypatch.setattr(phase_program, "_LARGE_BATCH", many)
         runner = another(method=method)
         with jax.enable_x64(True):
             outcomes.append(runner.run(batch(runner.model, 8), seed=0).outcome)
@@ -410,8 +412,8 @@ import contextlib, os, sys, threading
 if hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, range(os.cpu_count()))  # the test's own worker may have one core
 import jax, jax.numpy as jnp, numpy as np
-from fiducial.compiling import Effort
-from fiducial.lanes import Lanes, joined
+from fiducial.device import Effort
+from fiducial.running.lanes import Lanes, joined
 
 factors, meeting = sys.argv[1] == "factors", threading.Barrier(2)
 
@@ -589,12 +591,12 @@ def test_steps_that_could_wait_for_each_other_are_taken_one_by_one(monkeypatch):
 @pytest.mark.parametrize(
     "method",
     [
-        fd.Dropout(rate=0.1, train_steps=40, draws=100),
+        pytest.param(fd.Dropout(rate=0.1, train_steps=40, draws=100), marks=pytest.mark.extra),
         fd.Bayes(chains=1, draws=100, warm_steps=40, leapfrog=2),
         fd.EFI(chains=2, draws=60, effective=10_000),
-        fd.EFIGN(draws=100),
-        fd.Laplace(draws=200),
-        fd.Ensemble(chains=1, draws=30),
+        pytest.param(fd.EFIGN(draws=100), marks=pytest.mark.extra),
+        pytest.param(fd.Laplace(draws=200), marks=pytest.mark.extra),
+        pytest.param(fd.Ensemble(chains=1, draws=30), marks=pytest.mark.extra),
     ],
     ids=lambda method: method.name,
 )

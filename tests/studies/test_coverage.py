@@ -18,6 +18,8 @@ from fiducial.studies.figures import coverage_at
 from fiducial.studies.table import COLUMNS, off_level
 from standin import Exact, poisson_line
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parents[1]
 POINTS = np.array([-0.7, 0.0, 0.7])
 

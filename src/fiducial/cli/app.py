@@ -1,4 +1,4 @@
-"""The command ``fiducial``: what all its subcommands share."""
+"""The application behind the command ``fiducial``, with what all subcommands share."""
 
 import os
 import shutil
@@ -13,8 +13,12 @@ import typer
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode="markdown")
 
-FAILED, USAGE, STOPPED = 1, 2, 130
-"""Exit codes: the run failed; a mistake in the call; stopped by Ctrl-C."""
+FAILED = 1
+"""Exit code of a run that failed."""
+USAGE = 2
+"""Exit code of a mistake in the call."""
+STOPPED = 130
+"""Exit code of a run that Ctrl-C stopped."""
 
 
 def fail(message: Any, code: int = USAGE) -> NoReturn:

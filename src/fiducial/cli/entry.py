@@ -7,8 +7,8 @@ from .app import app
 
 
 def main() -> None:
-    """Entry point. ``--set a=1 b=2`` is understood as ``--set a=1 --set b=2``, and
-    so is ``--grid``.
+    """Run the command. ``--set a=1 b=2`` is read as ``--set a=1 --set b=2``, and
+    ``--grid`` likewise.
     """
     arguments: list[str] = []
     repeating: str | None = None

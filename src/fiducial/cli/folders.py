@@ -1,5 +1,6 @@
 """The folder that a command works in."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from .app import fail
@@ -9,7 +10,7 @@ _MOST = 1000
 
 
 def choose_folder(
-    out: Path | None, default: str, resume: bool, begun: str = "checkpoint/run.json"
+    out: Path | None, default: str, resume: bool, begun: Sequence[str] = ("checkpoint/*",)
 ) -> Path:
     """Return the folder to work in, which is new or empty, or holds the run to resume.
 
@@ -17,7 +18,7 @@ def choose_folder(
         out: the folder that the user gave, or None.
         default: the folder without that; numbers are added while it exists.
         resume: whether a run is to go on.
-        begun: the file that a run writes first.
+        begun: patterns of files of which a run that has begun leaves at least one.
     """
     if out is None:
         names = [Path(default), *(Path(f"{default}-{i}") for i in range(2, _MOST))]
@@ -26,7 +27,7 @@ def choose_folder(
     if resume:
         # a run killed before its first file has nothing to go on from, and nothing to lose
         empty = out.is_dir() and not any(p.is_file() for p in out.rglob("*"))
-        if not (out / begun).is_file() and not empty:
+        if not any(True for pattern in begun for _ in out.glob(pattern)) and not empty:
             fail(f"{out} holds no run to go on with; leave out --resume to begin one")
     elif (out / "summary.json").is_file():
         fail(

@@ -1,4 +1,4 @@
-"""``fiducial problems`` and ``fiducial methods``."""
+"""``fiducial problems`` and ``fiducial methods``: what is in the catalogue."""
 
 import inspect
 

@@ -15,12 +15,16 @@ Problem = Annotated[
 Method = Annotated[
     str | None,
     typer.Option(
-        help="The method (see `fiducial methods`); by default efi-direct where it can serve the"
-        " problem."
+        help="The method (see `fiducial methods`), or FILE.py:NAME for one of your own; by default"
+        " efi-direct where it can serve the problem."
     ),
 ]
 Methods = Annotated[
-    str | None, typer.Option(help="Methods, separated by commas; by default efi-direct.")
+    str | None,
+    typer.Option(
+        help="Methods, or FILE.py:NAME for those of your own, separated by commas; by default"
+        " efi-direct."
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 Level = Annotated[float, typer.Option(help="Level of the intervals.")]
@@ -41,7 +45,8 @@ Set = Annotated[
         "--set",
         metavar="KEY=VALUE ...",
         help="Options of the problem, such as sd=0.1, and of the method, such as"
-        " method.adam_steps=500.",
+        " method.adam_steps=500. FILE.py:NAME is an object of your own file, such as a kernel"
+        " or a noise model.",
     ),
 ]
 Against = Annotated[

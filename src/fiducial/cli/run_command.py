@@ -1,6 +1,5 @@
-"""``fiducial run``."""
+"""``fiducial run``: fit one problem with one method."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,21 +8,21 @@ from typing import Any
 import typer
 
 from .. import catalogue
-from ..atomic_files import write_text
+from ..atomic_files import write_json
 from ..fitting import fit
 from ..methods.base import AbstractMethod
 from ..posing.problem import Problem
 from ..results.diagnosis import Diagnosis
 from ..results.result import Result
-from ..results.summary import as_text
+from ..results.summary import SUMMARY, as_text
 from ..running.checkpoint import Checkpoint
 from ..running.driver import Interrupted
 from ..running.progress import progress_line
 from . import options
 from .app import FAILED, STOPPED, app, fail, show_text
+from .finding import find_method, find_problem, make_method
 from .folders import choose_folder
-from .settings import find_method, split_settings
-from .user_file import find_problem
+from .settings import split_settings
 
 
 @app.command()
@@ -75,18 +74,20 @@ def _choose(
     spec: str, method: str | None, pairs: list[str], against: str | None
 ) -> tuple[Problem, AbstractMethod, list[AbstractMethod]]:
     """Return the problem, its method, and the methods to compare with."""
-    known = [method] if method else list(catalogue.methods())
+    named = find_method(method) if method else None
+    known = [named.name] if named else list(catalogue.methods())
     given, settings = split_settings(pairs, known)
     posed = find_problem(spec, given)
-    name = method or catalogue.default_method(posed).name
+    found = named or type(catalogue.default_method(posed))
+    name = found.name
     others = [n for n in known if settings[n] != settings[name] and n != name and settings[n]]
     if others:
         setting = next(iter(settings[others[0]]))
         raise ValueError(
             f"--set {others[0]}.{setting}=...: the method is '{name}'; give --method {others[0]}"
         )
-    chosen = find_method(name, posed.name, settings[name])
-    rivals = [find_method(n, posed.name, {}) for n in against.split(",")] if against else []
+    chosen = make_method(found, settings[name], posed)
+    rivals = [make_method(find_method(n), {}, posed) for n in against.split(",")] if against else []
     for other in (chosen, *rivals):
         other.check(posed)
         if rivals and other.no_interval:
@@ -98,7 +99,7 @@ def _choose(
 
 @contextmanager
 def _resumable(folder: Path) -> Iterator[None]:
-    """Turn what can go wrong in a run into messages and exit codes."""
+    """Turn the exceptions of a run into messages and exit codes."""
     try:
         yield
     except (Interrupted, KeyboardInterrupt):
@@ -113,14 +114,13 @@ def _write(result: Result, folder: Path, level: float, diagnosis: Diagnosis) -> 
     from ..results.drawn_constants import constant_draws, correlated_pairs
     from ..results.figures import plot, plot_constants, plot_errors, plot_trace
 
-    (folder / "result.nc").unlink(missing_ok=True)  # of this run, stopped while it was writing
+    (folder / "result.nc").unlink(missing_ok=True)  # this run was stopped after writing it
     result.save(folder / "result.nc")
-    plot(result, level).savefig(folder / "solution.png", dpi=150)
+    plot(result, level, diagnosis=diagnosis).savefig(folder / "solution.png", dpi=150)
     plot_trace(result).savefig(folder / "trace.png", dpi=110)
     if "errors" in result.tree.children:
-        plot_errors(result).savefig(folder / "errors.png", dpi=110)
+        plot_errors(result, diagnosis=diagnosis).savefig(folder / "errors.png", dpi=110)
     drawn = constant_draws(result)
     if drawn is not None and correlated_pairs(drawn):
-        plot_constants(result).savefig(folder / "constants.png", dpi=110)
-    summary = json.dumps(result.summary(level, diagnosis), indent=2, allow_nan=False)
-    write_text(folder / "summary.json", summary + "\n")
+        plot_constants(result, diagnosis=diagnosis).savefig(folder / "constants.png", dpi=110)
+    write_json(folder / "summary.json", result.summary(level, diagnosis), SUMMARY)

@@ -3,8 +3,7 @@
 import json
 from typing import Any
 
-from .. import catalogue, paper
-from ..methods.base import AbstractMethod
+from .finding import find_value
 
 
 def split_settings(
@@ -13,33 +12,30 @@ def split_settings(
     """Return the options of the problem, and the settings of each method.
 
     ``key=value`` is an option of the problem, ``method.key=value`` a setting of all
-    methods, ``NAME.key=value`` a setting of one.
+    methods, ``NAME.key=value`` a setting of one. A value ``FILE.py:NAME`` is an object of
+    a user's file, such as a kernel or a noise model.
+
+    Arguments:
+        pairs: texts ``key=value``.
+        methods: names of the methods of the run.
     """
     options: dict[str, Any] = {}
     settings: dict[str, dict[str, Any]] = {name: {} for name in methods}
     for pair in pairs:
         key, text = key_and_value(pair, "--set")
         owner, dot, setting = key.partition(".")
+        value = find_value(parse_value(text))
         if not dot:
-            options[key] = parse_value(text)
+            options[key] = value
         elif owner == "method" or owner in settings:
             for name in methods if owner == "method" else [owner]:
-                settings[name][setting] = parse_value(text)
+                settings[name][setting] = value
         else:
             raise ValueError(
                 f"--set {pair}: '{owner}' is not a method of this run; write method.{setting}=..."
                 f" or {methods[0]}.{setting}=..."
             )
     return options, settings
-
-
-def find_method(name: str, problem: str, settings: dict[str, Any]) -> AbstractMethod:
-    """Return a method by name; a method of the paper has the paper's settings for the
-    problem where ``settings`` says nothing else.
-    """
-    if name in paper.methods():
-        return paper.method(name, problem, **settings)
-    return catalogue.method(name, **settings)
 
 
 def key_and_value(text: str, option: str) -> tuple[str, str]:

@@ -1,12 +1,14 @@
-"""``fiducial show``."""
+"""``fiducial show``: the summary of a run, or the table of a study, once more."""
 
-import json
 from typing import Any
 
 import typer
 
 from .. import catalogue
+from ..atomic_files import DamagedFileError, read_json, read_sealed
+from ..results.summary import SUMMARY
 from ..running.checkpoint import Checkpoint
+from ..studies.result import TABLE
 from . import options
 from .app import FAILED, app, fail, show_text
 
@@ -18,15 +20,20 @@ def show(folder: options.RunOrStudy) -> None:
     if folder.is_file():
         fail(f"{folder} is a file; give the folder that it is in")
     if (folder / "table.md").is_file():
-        typer.echo((folder / "table.md").read_text())
+        try:
+            typer.echo(read_sealed(folder / "table.md", TABLE).decode())
+        except DamagedFileError as error:
+            fail(f"{error}; run the study again with --resume to write its tables anew")
         return
     if Checkpoint(folder / "checkpoint").exists() and not path.is_file():
         again = f"go on with the same command and --out {folder} --resume"
         fail(f"the run in {folder} has not finished; {again}", FAILED)
     try:
-        text = _text(json.loads(path.read_text()))
+        text = _text(read_json(path, SUMMARY))
     except FileNotFoundError:
         fail(f"{folder} holds no summary.json; give the folder that `fiducial run` named")
+    except DamagedFileError as error:
+        fail(f"{error}; print(fiducial.load('{folder}')) shows the result itself")
     except (ValueError, KeyError, TypeError) as error:
         fail(f"{path} is not a summary of fiducial ({error})")
     show_text(text)

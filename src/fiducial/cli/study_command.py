@@ -1,4 +1,4 @@
-"""``fiducial study``."""
+"""``fiducial study``: how often intervals cover the truth."""
 
 import typer
 
@@ -6,9 +6,9 @@ from .. import catalogue
 from ..running.driver import Interrupted
 from . import options
 from .app import STOPPED, app, fail, show_text
+from .finding import find_method, find_problem, make_method
 from .folders import choose_folder
-from .settings import find_method, key_and_value, parse_value, split_settings
-from .user_file import find_problem
+from .settings import key_and_value, parse_value, split_settings
 
 
 @app.command()
@@ -34,16 +34,18 @@ def study(
     from ..studies import coverage
 
     try:
-        names = (methods or catalogue.default_method().name).split(",")
-        given, settings = split_settings(set_ or [], names)
+        specs = (methods or catalogue.default_method().name).split(",")
+        found = [find_method(spec) for spec in specs]
+        given, settings = split_settings(set_ or [], [method.name for method in found])
         pairs = (key_and_value(text, "--grid") for text in grid or [])
         varied = {key: [parse_value(v) for v in text.split(",")] for key, text in pairs}
         first = {key: values[0] for key, values in varied.items()}
-        posed = find_problem(problem, given | first).name
-        folder = choose_folder(out, f"{posed}-study", resume, "study.json")
-        found = coverage.study(
+        posed = find_problem(problem, given | first)
+        stored = ("study.json", "shards/*.npz")
+        folder = choose_folder(out, f"{posed.name}-study", resume, stored)
+        result = coverage.study(
             lambda **more: find_problem(problem, given | more),
-            [find_method(name, posed, settings[name]) for name in names],
+            [make_method(method, settings[method.name], posed) for method in found],
             replicates=replicates,
             seed=seed,
             level=level,
@@ -62,5 +64,5 @@ def study(
     except (ValueError, TypeError, KeyError, OSError) as error:
         fail(error)
     if not quiet:
-        typer.echo(found)
+        typer.echo(result)
         show_text(f"table.csv, table.md, study.nc and figures are in {folder}")

@@ -1,8 +1,8 @@
-"""A problem by its name, or from a user's file."""
+"""A user's file: loaded as a module of its own name, and the objects in it."""
 
 import hashlib
 import importlib.util
-import inspect
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -10,100 +10,84 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .. import catalogue
-from ..posing.problem import Problem
+_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<name>.*))?", flags=re.DOTALL)
 
 
-def find_problem(spec: str, options: dict[str, Any]) -> Problem:
-    """Return a problem by its name, or from ``FILE.py`` or ``FILE.py:name``.
+def split_file(spec: str) -> tuple[Path, str] | None:
+    """Return the path and the name in ``FILE.py`` or ``FILE.py:NAME``; None for other text.
 
-    Arguments:
-        spec: the name or the file.
-        options: options of the problem, for a ready problem or a function in the file.
+    Example:
+        >>> split_file("my.py:decay")[1], split_file("my.py")[1], split_file("poisson")
+        ('decay', '', None)
     """
-    path, _, name = spec.partition(":")
-    if not path.endswith(".py"):
-        return _ready_problem(spec, options)
-    module = load_module(Path(path))
-    name = name or _only_problem(module, path)
-    if not hasattr(module, name):
-        known = ", ".join(_problems_in(module)) or "no problem"
-        raise ValueError(f"{path} has no '{name}'; it has {known}")
-    value = getattr(module, name)
-    if callable(value):
-        value = _call(value, options, f"{path}:{name}")
-    elif options:
-        raise ValueError(
-            f"{path}:{name} is a problem without options; make it a function with keyword arguments"
-            " to use --set"
-        )
-    if not isinstance(value, Problem):
-        raise TypeError(f"{path}:{name} is {type(value).__name__}, not a Problem")
-    return value if value.name != "problem" else value.replace(name=Path(path).stem)
+    match = _FILE.fullmatch(spec)
+    return None if match is None else (Path(match["path"]), match["name"] or "")
 
 
 def load_module(path: Path) -> ModuleType:
-    """Return a user's file as a module, under a name that no other module has."""
+    """Return a user's file as a module.
+
+    The name of the module contains a digest of the file, so that a file called
+    ``numpy.py`` or ``signal.py`` replaces no other module, and so that the file is run
+    once, however often the command refers to it.
+    """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
     whole = path.resolve()
-    digest = hashlib.sha256(str(whole).encode()).hexdigest()[:8]
-    spec = importlib.util.spec_from_file_location(f"_{path.stem}_{digest}", whole)
+    digest = hashlib.sha256(str(whole).encode() + whole.read_bytes()).hexdigest()[:12]
+    name = f"user_file_{path.stem}_{digest}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, whole)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look themselves up there
-    # files beside it can be imported, but do not replace installed modules
-    sys.path.append(str(whole.parent))
+    sys.modules[name] = module  # dataclasses look themselves up there
+    # Files beside it can be imported, also later by its functions. They come last, so that
+    # they replace no installed module.
+    if str(whole.parent) not in sys.path:
+        sys.path.append(str(whole.parent))
     try:
         spec.loader.exec_module(module)
     except (ValueError, TypeError, OSError):
+        del sys.modules[name]
         raise
     except Exception as error:
+        del sys.modules[name]
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if Path(frame.filename) == whole]
         where = f", line {lines[-1]}" if lines else ""
         raise ValueError(f"{path}{where}: {type(error).__name__}: {error}") from error
-    finally:
-        sys.path.remove(str(whole.parent))
     return module
 
 
-def _ready_problem(name: str, options: dict[str, Any]) -> Problem:
-    try:
-        return catalogue.problem(name, **options)
-    except TypeError as error:
-        words = [f"{key}={value}" for key, value in options.items() if isinstance(value, str)]
-        if not words:
-            raise ValueError(error) from error
-        raise ValueError(f"--set {' '.join(words)}: is a number meant? ({error})") from error
+def object_in_file(
+    path: Path, name: str, *, kind: str, is_one: Callable[[ModuleType, Any], bool], example: str
+) -> tuple[Any, str]:
+    """Return an object of a user's file, and what to call it in messages.
 
-
-def _problems_in(module: ModuleType) -> list[str]:
-    return [name for name, value in vars(module).items() if isinstance(value, Problem)]
-
-
-def _only_problem(module: ModuleType, path: str) -> str:
-    """Return ``problem``, or the name of the only problem in a file."""
-    found = _problems_in(module)
-    if hasattr(module, "problem"):
-        return "problem"
-    if not found:
-        raise ValueError(
-            f"{path} has no problem; write problem = fiducial.Problem(...), or name a function that"
-            f" makes one: {path}:NAME"
-        )
-    if len(found) > 1:
-        raise ValueError(
-            f"{path} has {len(found)} problems ({', '.join(found)}); name one: {path}:NAME"
-        )
-    return found[0]
-
-
-def _call(make: Callable[..., Any], options: dict[str, Any], label: str) -> Any:
-    accepted = inspect.signature(make).parameters
-    stray = [name for name in options if name not in accepted]
-    if stray:
-        known = ", ".join(accepted) or "none"
-        raise ValueError(f"{label} has no option '{stray[0]}'; it has {known}")
-    return make(**options)
+    Arguments:
+        path: the file.
+        name: the name of the object. Without one it is the object that is called like its
+            kind, or the only one of its kind.
+        kind: the kind of object that is meant, such as ``"problem"``.
+        is_one: tells whether an object of the module is of this kind.
+        example: a line for the file that makes one.
+    """
+    module = load_module(path)
+    known = [key for key, value in vars(module).items() if is_one(module, value)]
+    if not name and not hasattr(module, kind):
+        if not known:
+            raise ValueError(
+                f"{path} has no {kind}; write {example}, or name a function that makes one:"
+                f" {path}:NAME"
+            )
+        if len(known) > 1:
+            raise ValueError(
+                f"{path} has {len(known)} {kind}s ({', '.join(known)}); name one: {path}:{known[0]}"
+            )
+        (name,) = known
+    name = name or kind
+    if not hasattr(module, name):
+        raise ValueError(f"{path} has no '{name}'; it has {', '.join(known) or f'no {kind}'}")
+    return getattr(module, name), f"{path}:{name}"

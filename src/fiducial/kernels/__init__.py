@@ -1,4 +1,4 @@
-"""Samplers of the errors, one file each."""
+"""Kernels, one a file: samplers that move the errors of extended fiducial inference."""
 
 import importlib
 import inspect
@@ -7,11 +7,11 @@ import pkgutil
 from .base import AbstractKernel
 
 
-def known() -> dict[str, type[AbstractKernel]]:
-    """All samplers by name; a new file in this folder is found by itself.
+def kernels_by_name() -> dict[str, type[AbstractKernel]]:
+    """Return all kernels of this folder by name; a new file in it is found by itself.
 
     Example:
-        >>> sorted(known())
+        >>> sorted(kernels_by_name())
         ['sghmc', 'sgld']
     """
     modules = [

@@ -1,8 +1,8 @@
-"""What a sampler of the errors must be able to do. Each is one file in ``kernels/``.
+"""The contract of a kernel, a sampler of the errors. Each is one file in ``kernels/``.
 
-A kernel moves a vector along the gradient of the logarithm of its density, and adds the
-noise that keeps it spread out as that density says. It never owns a loop, and knows
-nothing of networks."""
+A kernel moves a vector along the gradient of its log-density, and adds the noise that
+keeps it distributed as that density says. It never owns a loop, evaluates nothing
+itself, and knows nothing of networks."""
 
 import abc
 from typing import Any
@@ -10,12 +10,16 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray
 
-Memory = Any
-"""What a kernel carries from step to step besides the position."""
+KernelState = Any
+"""A pytree of arrays that a kernel carries from step to step besides the position, such
+as a momentum."""
 
 
 class AbstractKernel(eqx.Module):
     """A sampler for a vector with a smooth density.
+
+    Derive a class from this one, and give an object of it to a method:
+    ``fiducial.EFI(kernel=MyKernel())``.
 
     Attributes:
         name: what it is called in settings.
@@ -24,36 +28,42 @@ class AbstractKernel(eqx.Module):
     name: eqx.AbstractClassVar[str]
 
     @abc.abstractmethod
-    def size(self, stiffness: float) -> float:
-        """A step size for a density whose logarithm is nowhere curved more than
-        ``stiffness``.
+    def step_size(self, stiffness: float) -> float:
+        """Return a stable step size for a density whose logarithm is nowhere curved
+        more than ``stiffness``.
         """
 
     @abc.abstractmethod
-    def rest(self, size: float) -> float:
-        """Number of steps after which a direction of unit variance has forgotten
-        where it was.
+    def relaxation_steps(self, step_size: float) -> float:
+        """Return the number of steps after which a direction of unit variance has
+        forgotten where it was.
         """
 
     @abc.abstractmethod
-    def variance(self, curvature: float, size: float) -> float:
-        """The variance that a Gaussian direction of this curvature has at this step
-        size; 1 / curvature for small ones.
+    def variance(self, curvature: float, step_size: float) -> float:
+        """Return the stationary variance of a Gaussian direction of a curvature at a
+        step size; ``1 / curvature`` for small ones.
         """
 
     @abc.abstractmethod
-    def init(self, position: Float[Array, " n"], *, key: PRNGKeyArray) -> Memory:
-        """What to carry at the start."""
+    def init(self, position: Float[Array, " n"], *, key: PRNGKeyArray) -> KernelState:
+        """Return the state that goes with a first position."""
 
     @abc.abstractmethod
     def step(
         self,
         position: Float[Array, " n"],
-        memory: Memory,
+        state: KernelState,
         force: Float[Array, " n"],
-        size: Float[Array, ""],
+        step_size: Float[Array, "*n"],
         noise: Float[Array, " n"],
-    ) -> tuple[Float[Array, " n"], Memory]:
-        """One step from a position at which the gradient of the log-density is
-        ``force``, with ``noise`` drawn from N(0, 1) for it.
+    ) -> tuple[Float[Array, " n"], KernelState]:
+        """Return the next position and state.
+
+        Arguments:
+            position: the position.
+            state: what the kernel carries along.
+            force: gradient of the log-density at the position.
+            step_size: one for all components, or one for each.
+            noise: fresh N(0, 1) numbers for this step.
         """

@@ -1,18 +1,20 @@
-"""Langevin dynamics without momentum, as in the paper."""
+"""Langevin dynamics without momentum, as in Algorithm 1 of the paper."""
 
 from typing import ClassVar
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from .base import AbstractKernel, Memory
+from .base import AbstractKernel, KernelState
 
-_SAFE = 0.3
-"""Largest product of step size and curvature."""
+_LARGEST_PRODUCT = 0.3
+"""Largest product of step size and curvature: the variance of the stiffest direction is
+then 18 % too large, which ``variance`` knows. The limit of stability is 2.
+"""
 
 
 class SGLD(AbstractKernel):
-    """``x + v grad log pi(x) + sqrt(2 v) N(0, 1)``.
+    """Stochastic gradient Langevin dynamics: ``z + v grad log pi(z) + sqrt(2 v) N(0, 1)``.
 
     Slow where some directions are much stiffer than others: the stiff ones limit v, and
     the soft ones then take 1 / v steps to move.
@@ -24,25 +26,25 @@ class SGLD(AbstractKernel):
 
     name: ClassVar[str] = "sgld"
 
-    def size(self, stiffness: float) -> float:
-        return _SAFE / stiffness
+    def step_size(self, stiffness: float) -> float:
+        return _LARGEST_PRODUCT / stiffness
 
-    def rest(self, size: float) -> float:
-        return 1 / size
+    def relaxation_steps(self, step_size: float) -> float:
+        return 1 / step_size
 
-    def variance(self, curvature: float, size: float) -> float:
-        return 1 / (curvature * (1 - size * curvature / 2))
+    def variance(self, curvature: float, step_size: float) -> float:
+        return 1 / (curvature * (1 - step_size * curvature / 2))
 
-    def init(self, position: Float[Array, " n"], *, key: PRNGKeyArray) -> Memory:
+    def init(self, position: Float[Array, " n"], *, key: PRNGKeyArray) -> KernelState:
         del position, key
         return ()
 
     def step(
         self,
         position: Float[Array, " n"],
-        memory: Memory,
+        state: KernelState,
         force: Float[Array, " n"],
-        size: Float[Array, ""],
+        step_size: Float[Array, "*n"],
         noise: Float[Array, " n"],
-    ) -> tuple[Float[Array, " n"], Memory]:
-        return position + size * force + jnp.sqrt(2 * size) * noise, memory
+    ) -> tuple[Float[Array, " n"], KernelState]:
+        return position + step_size * force + jnp.sqrt(2 * step_size) * noise, state

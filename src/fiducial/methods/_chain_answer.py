@@ -55,7 +55,6 @@ def judge_chain(facts: ChainFacts) -> list[Check]:
     checks = [
         _checks.r_hat(facts.r_hat),
         limits.INFORMED_SD.check(
-            "sd of the informed errors, distance from 1",
             abs(facts.informed_sd - 1),
             "along the directions that the data inform, imputed errors must have unit spread;"
             " widths are off by as much",
@@ -63,7 +62,6 @@ def judge_chain(facts: ChainFacts) -> list[Check]:
             limit=limit + extra,
         ),
         limits.LAG.check(
-            "lag of the parameters behind the errors",
             facts.lag,
             "the network does not keep up with the errors, so bands are too narrow",
             "raise its learning rate, or slow the errors down",
@@ -72,14 +70,12 @@ def judge_chain(facts: ChainFacts) -> list[Check]:
     if facts.energy is not None:
         checks.append(
             limits.ENERGY.check(
-                "energy of the data, distance from its expectation",
                 abs(facts.energy - 1),
                 "the energy is not that of a chain at rest",
                 "give more iterations, or check the stated size of the noise",
             )
         )
     normality = limits.NORMALITY.check(
-        "normality of the imputed errors, p-value",
         facts.p_value,
         "the imputed errors are not normal: outliers, another distribution, or an equation that"
         " is not right for the data",
@@ -135,7 +131,7 @@ def chain_answer(
         informed_sd=np.array(informed),
         lag=(1 + stiffness) * trace["lag"].mean(axis=(1, 2)),
         frozen_response=np.array([_response(extra["probe"][i], extra["frozen"][i]) for i in sets]),
-        neck_condition=np.array([_condition(m) for m in np.asarray(outcome.state.neck)]),
+        neck_condition=np.array([_condition(m) for m in np.asarray(outcome.state.neck_moment)]),
         width_change=trace["sensitivity"][:, 0, -1],
         p_value=np.array(p_values),
     )

@@ -1,4 +1,4 @@
-"""What the methods that draw around a fit make of their draws."""
+"""The answer of methods that draw around a fit."""
 
 from typing import Any
 
@@ -12,21 +12,25 @@ from ..numerics.linearisation import most_directions
 from ..numerics.nearby_solutions import LARGEST_MISS
 from ..numerics.resampling import Resampled, resample
 from . import _checks
-from .base import Answer, Facts, Outcome
+from .base import Answer, Facts, Outcome, WeightedDraws
 
-LINEAR_DIFFERENCE = "difference from the linearisation, in sd"
-"""Name of the check that compares draws with the linear model."""
+_NO_SPREAD = 1e-9
+"""Standard deviation, relative to the value, up to which a quantity is taken as fixed:
+the rounding errors of a solution are smaller."""
+_SMALL_SPREAD = 0.01
+"""Standard deviation of an output, relative to its largest anywhere, below which it is
+not compared: next to an exact value it is mostly numerical error."""
 
 
 class DirectFacts(Facts):
     """Facts about draws around a fit.
 
     Attributes:
-        inexact_draws: share of draws that stop short of their equations.
+        inexact_draws: share of draws that do not quite meet their equations.
         weighted: whether the draws are weighted for curvature.
-        width_change: largest relative change of a width with less damping.
+        width_change: largest relative change of a width under less damping.
         linear_difference: largest difference of a mean or standard deviation from that
-            of the linear model, in its standard deviations.
+            of the linear model, in standard deviations of the linear model.
     """
 
     inexact_draws: Any = None
@@ -36,21 +40,21 @@ class DirectFacts(Facts):
 
 
 def judge_draws(facts: DirectFacts) -> list[Check]:
-    """Return checks of how the draws reached their equations."""
+    """Return checks of how well the draws meet their equations."""
     return [
         limits.INEXACT_DRAWS.check(
-            "share of draws off their equations",
             facts.inexact_draws,
-            "draws in the tails stay a little off their equations: the model is strongly curved",
-            "compare with efi-gn",
+            "draws in the tails do not quite meet their equations, because the model is strongly"
+            " nonlinear",
+            "compare with efi-gn (--against efi-gn)",
         ),
         _checks.width_change(facts.width_change),
     ]
 
 
 def direct_bytes(model: Model, block: int) -> int:
-    """Memory of a block of draws of one lane, roughly: tangents of the network, or
-    Jacobians where a function is free.
+    """Return roughly how many bytes a block of draws takes: those of tangents of the
+    network, or of Jacobians where a function is free.
     """
     rows, directions = sum(len(g.sites) for g in model.groups), most_directions(model)
     each = (
@@ -62,66 +66,76 @@ def direct_bytes(model: Model, block: int) -> int:
 
 
 def direct_answer(model: Model, outcome: Outcome, draws: int) -> Answer:
-    """Draws that failed left out, the others resampled by their weights, and facts
-    for the diagnosis.
+    """Return the draws resampled by their weights, without those that failed, the draws
+    before that, and the facts.
+
+    Arguments:
+        model: the problem in computable form.
+        outcome: the outcome of the phases.
+        draws: number of draws of each chain; more may have been made.
     """
+    drawn = jax.tree.map(lambda v: v[:, :, :draws], outcome.draws["draw"])
     extra = {name: values[:, :, :draws] for name, values in outcome.extra["draw"].items()}
-    kept = jax.tree.map(lambda v: v[:, :, :draws], outcome.draws["draw"])
-    sets, chains = extra["miss"].shape[:2]
     failed = extra["failed"]
-    weight = np.where(failed, -np.inf, extra["log_weight"])
-    chosen = [[resample(chain) for chain in one] for one in weight]
+    log_weight = np.where(failed, -np.inf, extra["log_weight"])
+    resampled = [[resample(chain) for chain in one] for one in log_weight]
+    source = np.array([[chain.kept for chain in one] for one in resampled])
+    sets, chains = failed.shape[:2]
+    unchanged = all(chain.as_they_are for one in resampled for chain in one)
 
     def pick(values: np.ndarray) -> np.ndarray:
-        if all(c.as_they_are for one in chosen for c in one):
+        if unchanged:
             return values
-        return np.stack(
-            [
-                np.stack([values[i, c, chosen[i][c].kept] for c in range(chains)])
-                for i in range(sets)
-            ]
-        )
+        return np.asarray(values)[
+            np.arange(sets)[:, None, None], np.arange(chains)[:, None], source
+        ]
 
     trace = outcome.trace["draw"]
     parameters = trace["parameters"][:, 0, -1]
+    differences = [
+        _linear_difference(model, extra["probe"][i], extra["linear_probe"][i], resampled[i])
+        for i in range(sets)
+    ]
     return Answer(
         estimate=np.asarray(outcome.state.theta[:, 0]),
-        draws=jax.tree.map(pick, kept),
+        draws=jax.tree.map(pick, drawn),
         facts=DirectFacts(
             effective_parameters=parameters,
-            effective_draws=np.array([sum(c.effective for c in one) for one in chosen]),
+            effective_draws=np.array([sum(c.effective for c in one) for one in resampled]),
             failed_draws=failed.mean(axis=(1, 2)),
             inexact_draws=((extra["miss"] > LARGEST_MISS) & ~failed).mean(axis=(1, 2)),
             weighted=parameters <= most_directions(model) + 0.5,
             width_change=trace["sensitivity"][:, 0, -1],
-            linear_difference=np.array(
-                [
-                    _difference(model, extra["probe"][i], extra["linear_probe"][i], chosen[i])
-                    for i in range(sets)
-                ]
-            ),
+            linear_difference=np.array(differences),
+        ),
+        weighted=WeightedDraws(
+            draws=drawn, log_weight=extra["log_weight"], failed=failed, source=source
         ),
     )
 
 
-def _difference(
-    model: Model, probe: np.ndarray, linear: np.ndarray, chosen: list[Resampled]
+def _linear_difference(
+    model: Model, probe: np.ndarray, linear: np.ndarray, resampled: list[Resampled]
 ) -> float:
-    """Largest difference of mean or standard deviation between draws and those of
-    the linear model, in its standard deviations.
+    """Return the largest difference of a mean or standard deviation between the draws
+    and those of the linear model, in standard deviations of the linear model.
+
+    Arguments:
+        model: the problem in computable form.
+        probe: outputs at some points, then constants, (chain, draw, quantity).
+        linear: the same quantities by the linear model.
+        resampled: for each chain which draws are in the answer.
     """
-    own = np.concatenate([values[c.kept] for values, c in zip(probe, chosen, strict=True)])
+    own = np.concatenate([values[c.kept] for values, c in zip(probe, resampled, strict=True)])
     other = linear.reshape(-1, linear.shape[-1])
     sd = other.std(axis=0)
-    moving = sd > 1e-9 * (1 + np.abs(other).max(axis=0))
+    moving = sd > _NO_SPREAD * (1 + np.abs(other).max(axis=0))
     outputs, end = len(model.problem.outputs), len(sd) - model.constant_count
-    # near an exact value there is no spread to speak of
-    largest = sd[:end].reshape(-1, outputs).max(axis=0)
-    moving[:end] &= (sd[:end].reshape(-1, outputs) > 0.01 * largest).ravel()
+    at_points = sd[:end].reshape(-1, outputs)
+    moving[:end] &= (at_points > _SMALL_SPREAD * at_points.max(axis=0)).ravel()
     if not moving.any():
         return 0.0
-    shift, stretch = (
-        (own.mean(axis=0) - other.mean(axis=0)) / np.where(moving, sd, 1.0),
-        own.std(axis=0) / np.where(moving, sd, 1.0) - 1,
-    )
-    return float(np.max(np.maximum(np.abs(shift), np.abs(stretch))[moving]))
+    unit = np.where(moving, sd, 1.0)
+    of_means = np.abs((own.mean(axis=0) - other.mean(axis=0)) / unit)
+    of_sds = np.abs(own.std(axis=0) / unit - 1)
+    return float(np.max(np.maximum(of_means, of_sds)[moving]))

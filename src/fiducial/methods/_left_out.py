@@ -12,14 +12,14 @@ from ..posing.unknowns import AbstractUnknown
 
 
 class LeftOut(AbstractNoise):
-    """Another model whose rows count only where ``kept`` is one, so that the same
+    """A noise model whose rows count only where ``kept`` is one, so that one compiled
     program serves every choice of observations.
 
-    Errors must be independent. Replicates are not collapsed: each is a row of its own.
+    Errors must be independent. Each replicate is a row of its own.
 
     Attributes:
-        whole: the other model.
-        kept: one for observations that count, zero for those left out.
+        whole: the noise model of all observations.
+        kept: one for observations that count, zero for those that are left out.
     """
 
     whole: AbstractNoise

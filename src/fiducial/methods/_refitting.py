@@ -1,4 +1,4 @@
-"""Refits by Levenberg-Marquardt, as several methods use them."""
+"""Refits by Levenberg-Marquardt, which several methods use."""
 
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..phases.refits import Change, Refits
@@ -8,5 +8,5 @@ _MOST_STEPS = 200
 
 
 def refits(count: int, change: Change, *, errors: bool = False) -> Refits:
-    """The phase that fits ``count`` times with a change each time; see ``Refits``."""
+    """Return a phase of ``count`` refits, each with a change of its own; see ``Refits``."""
     return Refits(count, change, LevenbergMarquardt(_MOST_STEPS, starts=1), errors)

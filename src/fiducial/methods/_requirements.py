@@ -1,4 +1,4 @@
-"""What several methods require of their settings and of a problem."""
+"""Requirements that several methods have of their settings and of the problem."""
 
 from typing import Any
 
@@ -10,9 +10,7 @@ from .base import AbstractMethod
 
 
 def require_positive(method: AbstractMethod, *settings: str) -> None:
-    """Raise a ``ValueError`` if one of the settings, a number of something, is not
-    positive.
-    """
+    """Raise a ``ValueError`` if one of the settings is not a positive whole number."""
     for setting in settings:
         value = getattr(method, setting)
         if not isinstance(value, int | np.integer) or value < 1:
@@ -22,7 +20,7 @@ def require_positive(method: AbstractMethod, *settings: str) -> None:
 
 
 def require_choice(method: AbstractMethod, **possible: tuple[Any, ...]) -> None:
-    """Raise a ``ValueError`` if a setting is none of its possible values."""
+    """Raise a ``ValueError`` if a setting is not one of its possible values."""
     for setting, values in possible.items():
         if getattr(method, setting) not in values:
             raise ValueError(
@@ -32,20 +30,16 @@ def require_choice(method: AbstractMethod, **possible: tuple[Any, ...]) -> None:
 
 
 def require_noise(method: AbstractMethod, problem: Problem) -> None:
-    """Raise a ``ValueError`` if all observations are exact, so that there is nothing
-    to draw.
-    """
+    """Raise a ``ValueError`` if all observations are exact, which leaves no uncertainty."""
     if all(g.exact for g in problem.groups):
         raise ValueError(
-            f"{method.name}: all observations are exact, so there is no uncertainty to draw; use"
-            " pinn, or name the noise"
+            f"{method.name}: all observations are exact, so there is no uncertainty; use pinn, or"
+            " give observations their noise: Observed(..., noise=Gaussian(sd=...))"
         )
 
 
 def require_mlp(name: str, problem: Problem) -> None:
-    """Raise a ``ValueError`` if the problem's network has no hidden units that are
-    known to be such.
-    """
+    """Raise a ``ValueError`` if the problem's network is not a fully connected one."""
     if not isinstance(problem.recipe, MLP):
         raise ValueError(
             f"{name}: dropout leaves out hidden units of a fully connected network; give the"

@@ -29,8 +29,8 @@ class BayesFacts(Facts):
         r_hat: split R-hat, the worst of the quantities.
         acceptance: share of moves that were accepted.
         divergent: share of trajectories that diverged.
-        tightness: how much smaller the errors of exact values are than those of the best
-            data; None without exact values.
+        tightness: errors of the most precise data over those given to exact values; None
+            without exact values.
     """
 
     r_hat: Any = None
@@ -42,28 +42,29 @@ class BayesFacts(Facts):
 class Bayes(AbstractMethod):
     """Standard normal priors on all weights, and Hamiltonian Monte Carlo.
 
-    An equation that holds exactly must be given errors of some size ``sigma_f``, on
-    which the widths depend. By default they are as small, relative to the values, as
-    those of the best data.
+    An equation that holds exactly must be given errors of some size ``sigma_f``, and
+    the widths depend on it. By default they are as small, relative to the values, as
+    those of the most precise data.
 
     Arguments:
         sampler: ``"nuts"``, or ``"hmc"`` with a fixed number of leapfrog steps.
         draws: draws of each chain.
-        warm_steps: moves before them, in which step size and mass are adapted.
+        warm_steps: warm-up moves before the draws, which adapt step size and mass.
         thin: moves from one draw to the next.
-        leapfrog: leapfrog steps of a move of ``hmc``.
+        leapfrog: number of leapfrog steps of a move of ``hmc``.
         doublings: largest number of doublings of a trajectory of ``nuts``.
-        sigma_f: size of the errors that exact values are given, in their own unit; a
-            number, or a schedule such as ``"exp_0.05_0.005"`` over the first half of
-            the warm-up. A schedule holds for a measured right-hand side, too, and
-            should end at its size.
+        sigma_f: size of the errors given to exact values, in their own unit; a number,
+            or a schedule such as ``"exp_0.05_0.005"`` over the first half of the
+            warm-up. A schedule is used for a measured right-hand side as well, and
+            should end at the size of its errors.
         priors: mean and standard deviation of normal priors by name, ``{"k": (0.0,
-            1.0)}``, for unknown constants and unknown sizes of errors (``sd_GROUP``);
-            those of positive ones are for the logarithm. By default constants are
-            around their guess, as far off as it is large, and sizes within factors of e
-            squared around a guess from the data.
-        start: ``"lm"`` for chains that start from fits, ``"random"`` from fresh
-            networks, ``"prior"`` from draws of the prior.
+            1.0)}``, for unknown constants and unknown noise sizes (``sd_GROUP``); for a
+            positive one, of its logarithm. By default a real constant has its guess as
+            mean and the size of the guess as standard deviation; logarithms have a
+            standard deviation of 1 around the guess of a positive constant, and of 2
+            around a guess of a noise size from the data.
+        start: where chains start: ``"lm"`` from fits, ``"random"`` from networks with
+            random weights, ``"prior"`` from draws of the prior.
         lm_steps: largest number of Levenberg-Marquardt steps of the fits.
         chains: number of chains.
         precision: ``"float64"`` or ``"float32"``, for the chains.
@@ -91,8 +92,8 @@ class Bayes(AbstractMethod):
     precision: str = "float64"
     name: ClassVar[str] = "bayes"
     summary: ClassVar[str] = (
-        "normal priors on all weights, and Hamiltonian Monte Carlo; exact equations need errors of"
-        " a size that you choose"
+        "normal priors on all weights, and Hamiltonian Monte Carlo; an exact equation needs errors"
+        " of a size that you choose"
     )
 
     def __check_init__(self) -> None:
@@ -107,11 +108,11 @@ class Bayes(AbstractMethod):
         )
         if self.sampler == "nuts" and self.precision == "float32":
             raise ValueError(
-                "Bayes(precision='float32'): BlackJAX's nuts is for float64 here; give"
-                " sampler='hmc', or leave the precision out"
+                "Bayes(precision='float32'): the sampler nuts runs in float64 only; give"
+                " sampler='hmc', or leave precision out"
             )
         if self.sigma_f is not None and not float(parse(self.sigma_f)(jnp.asarray(1.0))) > 0:
-            raise ValueError(f"Bayes(sigma_f={self.sigma_f!r}): a size must be positive")
+            raise ValueError(f"Bayes(sigma_f={self.sigma_f!r}): give a positive size of errors")
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
@@ -119,18 +120,17 @@ class Bayes(AbstractMethod):
             import blackjax  # noqa: F401
         except ImportError as error:
             raise ValueError(
-                "bayes: the samplers are those of BlackJAX; install it with: pip install"
-                " fiducial[bayes]"
+                "bayes: its samplers come from BlackJAX, which is not installed: pip install"
+                " 'fiducial[bayes]'"
             ) from error
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        annealed = isinstance(self.sigma_f, str)
         last = None if self.sigma_f is None else float(parse(self.sigma_f)(jnp.asarray(1.0)))
         posterior = Posterior(model, last, priors=self.priors)
         mover = Mover(
             posterior, self.sampler, self.leapfrog, self.doublings, jnp.dtype(self.precision)
         )
-        falling = early(parse(self.sigma_f), 0.5) if annealed and self.sigma_f is not None else None
+        falling = early(parse(self.sigma_f), 0.5) if isinstance(self.sigma_f, str) else None
         first = (LevenbergMarquardt(self.lm_steps),) if self.start == "lm" else ()
         warm_up = WarmUp(self.warm_steps, mover, sigma_f=falling, from_prior=self.start == "prior")
         return *first, warm_up, HamiltonianDraws(self.draws * self.thin, self.thin, mover)
@@ -158,17 +158,15 @@ class Bayes(AbstractMethod):
             *super().judge(facts, model),
             _checks.r_hat(facts.r_hat),
             limits.DIVERGENT_MOVES.check(
-                "share of divergent moves",
                 facts.divergent,
-                "the chain meets places that its steps are too long for, so it does not go"
-                " everywhere",
-                "give a larger sigma_f, or more warm-up",
+                "trajectories diverge where the posterior is narrow, so the chains leave out parts"
+                " of it",
+                "give a larger sigma_f, or more warm-up (--set method.warm_steps=...)",
             ),
             limits.ACCEPTANCE.check(
-                "acceptance rate",
                 facts.acceptance,
-                "hardly any move is accepted, so the chain stands still",
-                "give shorter steps, or more warm-up",
+                "nearly all moves are rejected, so the chains hardly move",
+                "give more warm-up, which finds shorter steps (--set method.warm_steps=...)",
             ),
             *own,
         ]

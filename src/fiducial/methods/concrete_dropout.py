@@ -1,4 +1,4 @@
-"""Dropout with a learnt rate."""
+"""Concrete dropout, whose rate is learnt."""
 
 from typing import Any, ClassVar
 
@@ -27,7 +27,8 @@ class ConcreteFacts(Facts):
 
     Attributes:
         rate: largest learnt rate.
-        layer_rates: learnt rate of each hidden layer, (data set, layer).
+        layer_rates: learnt rate of each hidden layer, (data set, layer), the mean over
+            the chains.
     """
 
     rate: Any = None
@@ -36,18 +37,17 @@ class ConcreteFacts(Facts):
 
 
 class ConcreteDropout(AbstractMethod):
-    """Dropout whose rate, one for each hidden layer, is learnt with the weights through
-    a soft choice of units.
+    """Dropout with one rate for each hidden layer, learnt along with the weights through
+    a continuous relaxation of the choice of units.
 
     The rate balances the misfit against the divergence from a prior of the weights, so
-    it is not free of choices: the prior's length scale stands in for the rate.
+    there is still a choice to make: the length scale of that prior, in place of the rate.
 
     Arguments:
-        draws: number of passes.
+        draws: number of forward passes of each chain.
         train_steps: number of Adam steps.
-        learning_rate: Adam's step size at the start; it falls to a hundredth.
-        length_scale: weights have a normal prior with a standard deviation of one over
-            this.
+        learning_rate: Adam's step size at the start; it falls to a hundredth of that.
+        length_scale: one over the standard deviation of the weights' normal prior.
         chains: number of networks, trained from different starts.
         precision: ``"float32"`` or ``"float64"``, for the training.
 
@@ -74,7 +74,10 @@ class ConcreteDropout(AbstractMethod):
         require_positive(self, "draws", "train_steps", "chains")
         require_choice(self, precision=("float32", "float64"))
         if not self.length_scale > 0:
-            raise ValueError(f"ConcreteDropout(length_scale={self.length_scale}): must be positive")
+            raise ValueError(
+                f"ConcreteDropout(length_scale={self.length_scale}): give a positive number, such"
+                " as 0.01"
+            )
 
     def check(self, problem: Problem) -> None:
         require_mlp(self.name, problem)
@@ -85,9 +88,10 @@ class ConcreteDropout(AbstractMethod):
         return training, DropoutPasses(self.draws, training.rates)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
-        rates = np.asarray(outcome.state.rates, float).mean(axis=1)
+        state = outcome.state
+        rates = np.asarray(state.rates, float).mean(axis=1)
         facts = ConcreteFacts(rate=rates.max(axis=1), layer_rates=rates)
-        theta = np.asarray(outcome.state.theta[:, 0], float)
+        theta = np.asarray(state.theta[:, 0], float)
         return Answer(estimate=theta, draws=outcome.draws["draw"], facts=facts)
 
     def judge(self, facts: Any, model: Model) -> list[Check]:

@@ -19,25 +19,29 @@ from ._requirements import require_choice, require_positive
 from .base import AbstractMethod, Answer, Facts, Outcome
 
 _LEAST = 19
-"""Measurements below which there is no interval at 95 %."""
+"""Smallest number of measurements for an interval at 95 %: the largest of n errors covers
+a new one n times out of n + 1."""
 _LEAST_PLACES = 10
-"""Places of measurement below which a new place is not one of many alike."""
+"""Smallest number of places with which a new place is taken as exchangeable. A convention."""
+_MOST_FOLDS = 40
+"""Largest number of parts that are left out by default, each of which costs a refit."""
 
 
 class Conformal(AbstractMethod):
-    """Intervals for new measurements, from how far measurements lie from fits that did
-    not see them.
+    """Intervals for new measurements, from the distances of measurements to fits that
+    left them out.
 
-    Needs no model of the errors' distribution, only that the new measurement is
-    exchangeable with those at hand: drawn from the same places in the same way. It says
-    nothing about the solution itself or the constants: ``predict`` has the intervals.
+    It needs no model of the errors' distribution, only a new measurement that is
+    exchangeable with those at hand: taken at the same kind of place in the same way. It
+    says nothing about the solution itself or the constants. ``predict`` has the
+    intervals.
 
     Arguments:
         kind: ``"jackknife"`` for jackknife+, in which each measurement is left out
-            once, or ``"split"``, in which the fit sees half of them and the others are
-            compared with it.
-        folds: parts that are left out one after the other; None for one measurement at
-            a time, up to 40 parts.
+            once, or ``"split"``, in which one fit to half of the measurements is
+            compared with the other half.
+        folds: number of parts that are left out one after the other; None for one
+            measurement at a time, in at most 40 parts.
         lm_steps: largest number of Levenberg-Marquardt steps of the fit to all
             measurements.
 
@@ -56,21 +60,21 @@ class Conformal(AbstractMethod):
     chains: int = 1
     name: ClassVar[str] = "conformal"
     summary: ClassVar[str] = (
-        "intervals for new measurements only, from fits that left some out: few assumptions,"
-        " nothing about the constants"
+        "intervals for new measurements only, from fits that left some out; few assumptions, no"
+        " intervals of the constants"
     )
     no_interval: ClassVar[str | None] = (
-        "conformal prediction is about new measurements: use predict; of the solution and the"
-        " constants it gives point estimates only"
+        "conformal gives intervals of new measurements (see predict), and only point estimates of"
+        " the solution and the constants; use efi-direct for their intervals"
     )
 
     def __check_init__(self) -> None:
         require_positive(self, "lm_steps")
         require_choice(self, kind=("jackknife", "split"))
         if self.folds is not None and self.folds < 2:
-            raise ValueError(f"Conformal(folds={self.folds}): at least 2")
+            raise ValueError(f"Conformal(folds={self.folds}): give at least 2, or None")
         if self.chains != 1:
-            raise ValueError(f"Conformal(chains={self.chains}): there is one fit to compare with")
+            raise ValueError(f"Conformal(chains={self.chains}): it uses one fit; give chains=1")
 
     def check(self, problem: Problem) -> None:
         targets = _targets(problem.groups)
@@ -82,26 +86,27 @@ class Conformal(AbstractMethod):
         for g in targets:
             if not isinstance(g.noise, Gaussian):
                 raise ValueError(
-                    f"conformal: errors of '{g.name}' depend on each other, so measurements are not"
-                    " exchangeable; use efi-direct"
+                    f"conformal: the errors of '{g.name}' are not independent Gaussian ones, so its"
+                    " measurements may not be exchangeable; use efi-direct"
                 )
             if len(g.sites) < _LEAST_PLACES:
                 raise ValueError(
-                    f"conformal: '{g.name}' was measured at {len(g.sites)} places only, so a"
-                    " measurement at another place is not exchangeable with them (at least"
+                    f"conformal: '{g.name}' was measured at {len(g.sites)} places, and a"
+                    " measurement at another place is not exchangeable with so few (at least"
                     f" {_LEAST_PLACES}); use efi-direct"
                 )
             scored = g.y.size // 2 if self.kind == "split" else g.y.size
             if scored < _LEAST:
                 enough = self.kind == "split" and g.y.size >= _LEAST
-                instead = "kind=jackknife" if enough else "efi-direct"
+                instead = "kind='jackknife'" if enough else "efi-direct"
                 raise ValueError(
                     f"conformal: {scored} measurements of '{g.name}' to compare with are too few"
                     f" for 95 % (at least {_LEAST}); use {instead}"
                 )
 
     def _folds(self, group: Group) -> np.ndarray:
-        """For each measurement in which refit it is left out; -1 for never.
+        """Return the number of the refit that leaves each measurement out, or -1 for none.
+
         Neighbours are in different parts.
         """
         n = group.y.size
@@ -110,9 +115,9 @@ class Conformal(AbstractMethod):
         place[order] = np.arange(n)
         if self.kind == "split":
             return np.where(place % 2 == 1, 0, -1)
-        return place % min(n, self.folds or 40)
+        return place % min(n, self.folds or _MOST_FOLDS)
 
-    def _refits(self, model: Model) -> int:
+    def _refit_count(self, model: Model) -> int:
         return max(int(self._folds(g).max()) + 1 for g in _targets(model.groups))
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
@@ -133,23 +138,25 @@ class Conformal(AbstractMethod):
             ]
             return dataclasses.replace(model, groups=tuple(groups)), data
 
-        return LevenbergMarquardt(self.lm_steps), refits(self._refits(model), change, errors=True)
+        return LevenbergMarquardt(self.lm_steps), refits(
+            self._refit_count(model), change, errors=True
+        )
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
         extra = outcome.extra["draw"]
         left_out = {"theta": extra["theta"][:, 0]}
         for g in _targets(model.groups):
             fold = self._folds(g)
-            seen = np.flatnonzero(fold >= 0)
-            left_out[f"z_{g.name}"] = extra[f"errors {g.name}"][:, 0][:, fold[seen], seen]
+            scored = np.flatnonzero(fold >= 0)
+            left_out[f"z_{g.name}"] = extra[f"errors {g.name}"][:, 0][:, fold[scored], scored]
             left_out[f"fold_{g.name}"] = np.broadcast_to(
-                fold[seen], (len(extra["theta"]), seen.size)
+                fold[scored], (len(extra["theta"]), scored.size)
             )
-        lost = 1 - extra["settled"][:, 0].mean(axis=1)
+        failed = 1 - extra["settled"][:, 0].mean(axis=1)
         return Answer(
             estimate=np.asarray(outcome.state.fit[:, 0]),
             left_out=left_out,
-            facts=Facts(failed_draws=lost),
+            facts=Facts(failed_draws=failed),
         )
 
 

@@ -21,24 +21,25 @@ class DropoutFacts(Facts):
     """Facts about dropout.
 
     Attributes:
-        rate: share of hidden units that are left out.
+        rate: share of hidden units that are left out; None for draws along a training
+            trajectory.
     """
 
     rate: Any = None
 
 
 class Dropout(AbstractMethod):
-    """Train a network with hidden units left out at random, and leave them out in many
-    passes afterwards.
+    """Train a network with hidden units left out at random, and take forward passes with
+    other units left out as draws.
 
-    The spread of the passes is taken for uncertainty. It follows from the rate, which
-    the data do not determine.
+    The band is as wide as the passes differ. That follows from the rate, which the data
+    do not determine.
 
     Arguments:
         rate: share of hidden units that are left out.
-        draws: number of passes.
+        draws: number of forward passes of each chain.
         train_steps: number of Adam steps.
-        learning_rate: Adam's step size at the start; it falls to a hundredth.
+        learning_rate: Adam's step size at the start; it falls to a hundredth of that.
         chains: number of networks, trained from different starts.
         precision: ``"float32"`` or ``"float64"``, for the training.
 
@@ -58,8 +59,8 @@ class Dropout(AbstractMethod):
     precision: str = "float32"
     name: ClassVar[str] = "dropout"
     summary: ClassVar[str] = (
-        "a network with hidden units left out at random, in training and in many passes after it;"
-        " widths follow from the rate"
+        "a network with hidden units left out at random, in training and in forward passes after"
+        " it; widths follow from the rate"
     )
 
     def __check_init__(self) -> None:
@@ -67,8 +68,8 @@ class Dropout(AbstractMethod):
         require_choice(self, precision=("float32", "float64"))
         if not 0 < self.rate < 1:
             raise ValueError(
-                f"Dropout(rate={self.rate}): a share between 0 and 1, such as 0.05; without dropout"
-                " use pinn"
+                f"Dropout(rate={self.rate}): give a share between 0 and 1, such as 0.05; without"
+                " dropout use pinn"
             )
 
     def check(self, problem: Problem) -> None:

@@ -6,14 +6,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..checks import Check
-from ..kernels import known
+from ..kernels import kernels_by_name
 from ..kernels.base import AbstractKernel
 from ..model.model import Data, Model
-from ..numerics.energy import Terms
+from ..numerics.energy import EnergyWeights
+from ..numerics.hyper_network import HyperNetworkShape
 from ..numerics.linearisation import Linearisation, most_directions
-from ..numerics.weight_update import Track
+from ..numerics.weight_update import GaussNewton
 from ..phases.base import AbstractPhase
-from ..phases.fiducial_chain import FiducialChain
+from ..phases.fiducial_chain import Dynamics, FiducialChain, Sampling
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.networks import MLP
 from ..posing.problem import Problem
@@ -21,51 +22,60 @@ from ._chain_answer import chain_answer, judge_chain
 from ._requirements import require_choice, require_noise, require_positive
 from .base import AbstractMethod, Answer, Outcome
 
-_STIFFNESS, _STIFFNESS_OF_SIZES = 20.0, 200.0
-"""How much more firmly an error is held by the data than by its own distribution; a
-size that is unknown needs more.
+_STIFFNESS = 20.0
+"""``kappa``: how many times more firmly the data hold an error than its own distribution
+does. Parameters are unbiased at any value, and chains mix faster at smaller ones.
+"""
+_STIFFNESS_OF_SIZES = 200.0
+"""``kappa`` where a noise size is unknown. The size comes out too small if the data hold
+errors softly: by 5 to 7 % at 10.
 """
 _TIGHTNESS = 10.0
-"""How much more firmly exact observations are held than the most precise data."""
-_RARE = -3.09
-"""Sizes of errors are unknown up to a quantile of the normal distribution as rare as
-this, one in a thousand;
+"""How many times more firmly exact observations are held than the most precise data."""
+_RARE_SIZE = -3.09
+"""Quantile of the standard normal up to which a noise size is allowed for (one draw in a
+thousand lies beyond).
 """
-_SPARE = 4.0
-"""the kernels stay stable where errors are held so many times more firmly than they
-are set for;
+_KERNEL_RESERVE = 4.0
+"""Factor on the stiffness that a kernel is set for up to which it is stable; the limits
+of stability of both kernels are larger.
 """
 _MOST_GROWTH = 16.0
-"""and with next to nothing known of a size there is no end to it."""
-_APART = 2.0
-"""Time between two draws, where 1 is that in which an error of unit variance moves."""
+"""Largest factor on the stiffness that a kernel is set for. With next to nothing known
+of a noise size there would be no end to it.
+"""
+_TIME_BETWEEN_DRAWS = 2.0
+"""Time between two draws, in units of the time in which an error of unit variance
+moves: half the number of relaxation steps of the kernel.
+"""
 _WARM_UP = 12
-"""Draws that are left out at the start, where the errors are still those of the
-pilot fit.
+"""Draws that are left out at the start, where the errors are still those of the pilot
+fit: 24 relaxation times.
 """
 
 
 class EFI(AbstractMethod):
-    """Extended fiducial inference by Algorithm 1: a chain over the errors, and a
-    network that turns them into parameters.
+    """Extended fiducial inference by Algorithm 1 of the paper: a chain over the errors,
+    and a network that turns them into parameters.
 
-    The errors of the data are unknowns. A kernel lets them wander over all that could
-    have made the data, and a hyper-network with a narrow neck learns which parameters
-    belong to them; its answers along the way are the draws. After a pilot fit, the
-    weights of the hyper-network are moved by Gauss-Newton steps, so that its answers
-    never lag behind the errors. All settings follow from the problem.
+    The errors of the data are unknowns. A kernel moves them over all that could have
+    made the data, and a hyper-network with a narrow neck (the paper's w-network) gives
+    the parameters that belong to them; its answers along the way are the draws. After a
+    pilot fit, the weights of the hyper-network are moved by Gauss-Newton steps, so that
+    its answers do not lag behind the errors. All settings follow from the problem.
 
     Arguments:
-        effective: stop when all chains together are worth so many independent draws.
+        effective: stop when all chains together have this effective sample size.
         draws: largest number of draws of a chain.
-        kernel: what moves the errors: ``"sghmc"`` (with momentum) or ``"sgld"``.
-        learning_rate: how far the network goes towards the fit in a step; 1 is all the
-            way. Less makes bands too narrow, which the diagnosis must find.
+        kernel: what moves the errors: ``"sghmc"`` (with momentum), ``"sgld"``, or an
+            object of your own derived from ``fiducial.extend.AbstractKernel``.
+        learning_rate: share of the way to the fit that the network goes in a step, up
+            to 1. Less makes bands too narrow, which the diagnosis must find.
         hidden: widths of the encoder's hidden layers.
         neck: width of the neck.
         neck_sd: standard deviation of noise added to the neck.
-        last_layers: let the hyper-network give only so many of the last layers of the
-            model's network, with the constants, and keep the others as the pilot fit
+        last_layers: let the hyper-network give the constants and this number of last
+            layers of the model's network only, and keep the others as the pilot fit
             has them; None for all layers.
         lm_steps: largest number of Levenberg-Marquardt steps of the pilot fit.
         precision: ``"float64"`` or ``"float32"``, for the chain; the pilot fit is
@@ -82,7 +92,7 @@ class EFI(AbstractMethod):
 
     effective: int = 1000
     draws: int = 1000
-    kernel: str = "sghmc"
+    kernel: str | AbstractKernel = "sghmc"
     learning_rate: float = 1.0
     hidden: tuple[int, ...] = (16, 16)
     neck: int = 16
@@ -99,19 +109,21 @@ class EFI(AbstractMethod):
 
     def __check_init__(self) -> None:
         require_positive(self, "effective", "draws", "neck", "lm_steps", "chains")
-        require_choice(
-            self,
-            kernel=tuple(sorted(known())),
-            precision=("float64", "float32"),
-        )
+        require_choice(self, precision=("float64", "float32"))
+        if not isinstance(self.kernel, AbstractKernel) and self.kernel not in kernels_by_name():
+            names = ", ".join(map(repr, sorted(kernels_by_name())))
+            raise ValueError(
+                f"EFI(kernel={self.kernel!r}): give one of {names}, or an object of a class of"
+                " your own derived from fiducial.extend.AbstractKernel"
+            )
         if not 0 < self.learning_rate <= 1:
             raise ValueError(
-                f"EFI(learning_rate={self.learning_rate}): give a share of the way to the fit,"
-                " above 0 and at most 1"
+                f"EFI(learning_rate={self.learning_rate}): give a number above 0 and at most 1; it"
+                " is the share of the way to the fit that a step goes"
             )
         if not 0 <= self.neck_sd < float("inf"):
             raise ValueError(
-                f"EFI(neck_sd={self.neck_sd}): a standard deviation is a number that is not"
+                f"EFI(neck_sd={self.neck_sd}): give a standard deviation, a number that is not"
                 " negative"
             )
         if not all(isinstance(width, int) and width > 0 for width in self.hidden):
@@ -129,97 +141,93 @@ class EFI(AbstractMethod):
             )
         for g in problem.groups:
             unknown = g.noise_unknowns()
-            held = [
-                name
-                for name in unknown
-                if g.noise is not None and name not in g.noise.sizes(unknown)
-            ]
-            if held:
+            sizes = g.noise.sizes(unknown) if g.noise is not None else unknown
+            others = [name for name in unknown if name not in sizes]
+            if others:
                 raise ValueError(
-                    f"efi: the {held[0]} of '{g.name}' is unknown, which efi cannot infer; use"
-                    " efi-direct, or give the value it finds"
+                    f"efi: the {others[0]} of '{g.name}' is unknown, and efi can infer sizes of"
+                    " errors only; use efi-direct, or give the value that it finds"
                 )
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         return LevenbergMarquardt(self.lm_steps), self._chain(model)
 
     def _chain(self, model: Model) -> FiducialChain:
-        kernel, stiffness = self._kernel, self._stiffness(model)
-        size = kernel.size(1 + stiffness * _growth(model))
+        kernel = self._kernel
+        stiffness = self._stiffness(model)
+        step_size = kernel.step_size(1 + stiffness * _growth(model))
+        thin = max(1, round(_TIME_BETWEEN_DRAWS * kernel.relaxation_steps(step_size) / 2))
         return FiducialChain(
             steps=_WARM_UP + self.draws,
-            thin=max(1, round(_APART * kernel.rest(size) / 2)),
-            warm_up=_WARM_UP,
-            effective=self.effective,
-            kernel=kernel,
-            update=Track(self.learning_rate),
-            terms=lambda model, fit, progress: _automatic(model, fit, stiffness),
-            size=lambda model, fit, progress: jnp.asarray(size),
-            hidden=tuple(self.hidden),
-            neck=self.neck,
-            neck_sd=self.neck_sd,
-            last_layers=self.last_layers,
+            sampling=Sampling(thin, warm_up=_WARM_UP, effective=self.effective),
+            shape=HyperNetworkShape(tuple(self.hidden), self.neck, self.neck_sd, self.last_layers),
+            dynamics=Dynamics(
+                kernel=kernel,
+                step_size=lambda model, fit, progress: jnp.asarray(step_size),
+                energy_weights=lambda model, fit, progress: _equal_weights(model, fit, stiffness),
+                update=GaussNewton(self.learning_rate),
+            ),
             dtype=jnp.dtype(self.precision),
         )
 
     @property
     def _kernel(self) -> AbstractKernel:
-        return known()[self.kernel]()
+        if isinstance(self.kernel, AbstractKernel):
+            return self.kernel
+        return kernels_by_name()[self.kernel]()
 
     def _stiffness(self, model: Model) -> float:
-        return (
-            _STIFFNESS_OF_SIZES if any(model.size_unknown(g) for g in model.groups) else _STIFFNESS
-        )
+        unknown = any(model.size_unknown(g) for g in model.groups)
+        return _STIFFNESS_OF_SIZES if unknown else _STIFFNESS
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
-        chain = self._chain(model)
-        stiffness = np.asarray(outcome.trace["draw"]["stiffness"][:, 0, -1])
-        size = np.mean(np.asarray(outcome.trace["draw"]["step size"][:, 0, -1]))
+        trace = outcome.trace["draw"]
+        step_size = np.mean(np.asarray(trace["step size"][:, 0, -1]))
         return chain_answer(
             model,
             outcome,
-            warm_up=chain.warm_up,
-            stiffness=stiffness,
-            variance=lambda c: self._kernel.variance(c, size),
+            warm_up=self._chain(model).sampling.warm_up,
+            stiffness=np.asarray(trace["stiffness"][:, 0, -1]),
+            variance=lambda curvature: self._kernel.variance(curvature, step_size),
         )
 
     def judge(self, facts: Any, model: Model) -> list[Check]:
         return [*super().judge(facts, model), *judge_chain(facts)]
 
     def lane_bytes(self, model: Model) -> int:
-        rows, errors = (
-            sum(len(g.sites) for g in model.groups),
-            sum(g.y.size for g in model.groups if not g.exact),
-        )
-        return super().lane_bytes(model) + 8 * (
-            model.size * (rows + 6 * self.neck) + 2 * self._chain(model).thin * errors
-        )
+        rows = sum(len(g.sites) for g in model.groups)
+        errors = sum(g.y.size for g in model.groups if not g.exact)
+        chain = model.size * (rows + 6 * self.neck) + 2 * self._chain(model).sampling.thin * errors
+        return super().lane_bytes(model) + 8 * chain
 
 
-def _automatic(model: Model, fit: Linearisation, stiffness: float) -> Terms:
-    """Every noisy observation as firm as the next, exact ones much firmer."""
-    firm = stiffness * (_TIGHTNESS * model.precision(fit.theta)) ** 2
-    noisy, exact = ([g.name for g in model.groups if g.exact is kind] for kind in (False, True))
-    half = jnp.asarray(stiffness / 2)
-    return Terms(
-        dict.fromkeys(noisy, jnp.asarray(stiffness)),
-        dict.fromkeys(exact, firm),
-        half,
-        jnp.asarray(stiffness),
+def _equal_weights(model: Model, fit: Linearisation, stiffness: float) -> EnergyWeights:
+    """Return weights that hold every noisy observation as firmly as the next, and exact
+    ones much more firmly.
+    """
+    kappa = jnp.asarray(stiffness)
+    exact = stiffness * (_TIGHTNESS * model.precision(fit.theta)) ** 2
+    return EnergyWeights(
+        noisy={g.name: kappa for g in model.groups if not g.exact},
+        exact={g.name: exact for g in model.groups if g.exact},
+        scatter=jnp.asarray(stiffness / 2),
+        stiffness=kappa,
     )
 
 
 def _growth(model: Model) -> float:
-    """How much more firmly errors may be held along the way than at the pilot fit, over
-    what kernels stand.
+    """Return the factor by which errors may be held more firmly along the way than at
+    the pilot fit, beyond what kernels have in reserve.
 
-    The data hold an error by its squared size. Of few data that is hardly known: the
-    chi-square distribution of its inverse, by Wilson and Hilferty's cube, says how
-    large it may become."""
+    The data hold an error by the square of its size, and draws of an unknown size have
+    ``size^2 = RSS / chi2``. Of few data chi2 may be small: its quantile follows from
+    Wilson and Hilferty's cube of a normal one.
+    """
     growth = 1.0
     for g in model.groups:
         if model.size_unknown(g):
             free = max(1, g.y.size - most_directions(model))
-            least = max(0.0, 1 - 2 / (9 * free) + _RARE * (2 / (9 * free)) ** 0.5) ** 3
-            growth = max(growth, g.y.size / _SPARE / max(free * least, 1e-9))
+            root = max(0.0, 1 - 2 / (9 * free) + _RARE_SIZE * (2 / (9 * free)) ** 0.5)
+            rarest = g.y.size / _KERNEL_RESERVE / max(free * root**3, 1e-9)
+            growth = max(growth, rarest)
     return min(growth, _MOST_GROWTH)

@@ -9,27 +9,23 @@ from ..phases.base import AbstractPhase
 from ..phases.direct_draws import BLOCK, DirectDraws
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.problem import Problem
-from ._direct_answer import (
-    LINEAR_DIFFERENCE,
-    DirectFacts,
-    direct_answer,
-    direct_bytes,
-    judge_draws,
-)
+from . import _checks
+from ._direct_answer import DirectFacts, direct_answer, direct_bytes, judge_draws
 from ._requirements import require_noise, require_positive
 from .base import AbstractMethod, Answer, Outcome
 
 
 class EFIDirect(AbstractMethod):
-    """Fit once, then solve the data-generating equations for fresh errors, a thousand
-    times.
+    """Fit once, then solve the data-generating equations for fresh errors, once for each
+    draw.
 
-    The draws are independent and follow the extended fiducial distribution: no priors,
-    no tuning. Widths come from the errors alone.
+    The draws are independent and follow the extended fiducial distribution, without
+    priors or tuning. Widths come from the errors alone.
 
     Arguments:
-        draws: number of draws.
+        draws: number of draws of each chain.
         lm_steps: largest number of Levenberg-Marquardt steps of the fit.
+        chains: number of fits, each with its own draws.
 
     Reference:
         Extended fiducial inference for PINNs (the paper cited in the README), with the
@@ -63,21 +59,22 @@ class EFIDirect(AbstractMethod):
         return direct_answer(model, outcome, self.draws)
 
     def judge(self, facts: Any, model: Model) -> list[Check]:
-        return [*super().judge(facts, model), *judge_draws(facts), _linear(facts)]
+        return [*super().judge(facts, model), *judge_draws(facts), _check_of_linearity(facts)]
 
 
-def _linear(facts: DirectFacts) -> Check:
-    """Compare with the linear model: weighted draws may differ from it, others must not."""
+def _check_of_linearity(facts: DirectFacts) -> Check:
+    """Check the distance from the linear model, which may be larger for weighted draws."""
     if facts.weighted:
-        return limits.WEIGHTED_DIFFERENCE.check(
-            LINEAR_DIFFERENCE,
+        return _checks.linear_difference(
+            limits.WEIGHTED_DIFFERENCE,
             facts.linear_difference,
-            "the model is strongly nonlinear within its uncertainty, and the linearisation poor",
-            "compare with efi-gn",
+            "the model is strongly nonlinear over the range of the draws, so their weights are"
+            " uneven",
+            "compare with efi-gn (--against efi-gn)",
         )
-    return limits.UNWEIGHTED_DIFFERENCE.check(
-        LINEAR_DIFFERENCE,
+    return _checks.linear_difference(
+        limits.UNWEIGHTED_DIFFERENCE,
         facts.linear_difference,
-        "the model is nonlinear, and the data inform too many directions to correct for that",
+        "the model is nonlinear, and the data inform too many directions for weights to correct it",
         "treat the limits as approximate",
     )

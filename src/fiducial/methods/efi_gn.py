@@ -113,13 +113,11 @@ class EFIGN(AbstractMethod):
             *super().judge(facts, model),
             _checks.r_hat(facts.r_hat),
             limits.LOST_MOVES.check(
-                "share of moves without a solution",
                 facts.lost_moves,
                 "many moves of the chain found no solution, so it may not have been everywhere",
                 "give more data, or another network",
             ),
             limits.UNFOLLOWED_DIRECTIONS.check(
-                "informed directions that are not followed",
                 facts.unfollowed,
                 "the data inform more directions than the walk follows",
                 "use efi-direct",

@@ -9,12 +9,8 @@ from ..phases.base import AbstractPhase
 from ..phases.direct_draws import BLOCK, DirectDraws
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.problem import Problem
-from ._direct_answer import (
-    LINEAR_DIFFERENCE,
-    direct_answer,
-    direct_bytes,
-    judge_draws,
-)
+from . import _checks
+from ._direct_answer import direct_answer, direct_bytes, judge_draws
 from ._requirements import require_noise, require_positive
 from .base import AbstractMethod, Answer, Outcome
 
@@ -23,14 +19,14 @@ class EFILinear(AbstractMethod):
     """Fit once, then draw as if the model were linear around the fit.
 
     After the fit a draw costs one matrix product, and the answer is exact for a linear
-    model: a quick first answer, and a cross-check for the other methods. On a curved
-    model its intervals are too short on one side; the draws leave the equation a
-    little.
+    model: a quick first answer, and a cross-check for the other methods. For a
+    nonlinear model its intervals are too short on one side, and its draws do not quite
+    solve the equation.
 
     Arguments:
-        draws: number of draws.
+        draws: number of draws of each chain.
         lm_steps: largest number of Levenberg-Marquardt steps of the fit.
-        chains: how many fits, each with its draws.
+        chains: number of fits, each with its own draws.
 
     Example:
         ``fiducial.fit(problem, fiducial.EFILinear(), seed=0).band()``
@@ -41,8 +37,8 @@ class EFILinear(AbstractMethod):
     chains: int = 1
     name: ClassVar[str] = "efi-linear"
     summary: ClassVar[str] = (
-        "one fit, then draws from its linearisation: instant, and right where the model is nearly"
-        " linear"
+        "one fit, then draws from its linearisation: instant, and accurate where the model is"
+        " nearly linear"
     )
 
     def __check_init__(self) -> None:
@@ -61,8 +57,8 @@ class EFILinear(AbstractMethod):
         return direct_answer(model, outcome, self.draws)
 
     def judge(self, facts: Any, model: Model) -> list[Check]:
-        linear = limits.LINEAR_DIFFERENCE.check(
-            LINEAR_DIFFERENCE,
+        linear = _checks.linear_difference(
+            limits.LINEAR_DIFFERENCE,
             facts.linear_difference,
             "the solution is not linear in the parameters over the range of the draws",
             "use efi-direct",

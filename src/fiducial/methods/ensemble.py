@@ -1,4 +1,4 @@
-"""An ensemble of networks."""
+"""Ensembles of networks: the parametric bootstrap and the deep ensemble."""
 
 from typing import ClassVar
 
@@ -17,19 +17,18 @@ from .base import AbstractMethod, Answer, Facts, Outcome, last_losses
 
 
 class Ensemble(AbstractMethod):
-    """Fit networks from different random starts, and refit each to data that were
-    measured anew in thought.
+    """Fit networks from different random starts, and refit each to simulated data.
 
     With ``perturb`` the members are refits to data simulated from the fits (a
-    parametric bootstrap): they differ as far as other errors would have moved them.
-    Without, the members are the fits themselves, all to the same data (a deep
+    parametric bootstrap): they differ as much as other errors would have moved them.
+    Without it the members are the fits themselves, all to the same data (a deep
     ensemble); where the equation determines the solution they agree, however large the
     errors are.
 
     Arguments:
         chains: number of random starts.
-        draws: refits from each start, with ``perturb``.
-        perturb: give each member data of its own.
+        draws: number of refits from each start, with ``perturb``.
+        perturb: whether to refit to simulated data.
         lm_steps: largest number of Levenberg-Marquardt steps of each fit.
 
     Reference:
@@ -55,8 +54,8 @@ class Ensemble(AbstractMethod):
         require_positive(self, "chains", "draws", "lm_steps")
         if not self.perturb and self.chains < 2:
             raise ValueError(
-                f"Ensemble(chains={self.chains}, perturb=False): at least two members, each from a"
-                " start of its own"
+                f"Ensemble(chains={self.chains}, perturb=False): a deep ensemble needs at least two"
+                " members; give chains=5"
             )
 
     def check(self, problem: Problem) -> None:
@@ -68,16 +67,21 @@ class Ensemble(AbstractMethod):
         )
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
-        """Members of a start that failed are those of one that did not, and counted."""
-        failed = outcome.status == Status.DIVERGED.value
+        """Return the best fit and the members.
+
+        The members of a start that diverged are copies of another start's, and count as
+        failed.
+        """
+        diverged = outcome.status == Status.DIVERGED.value
         best = np.argmin(last_losses(outcome.trace["lm"]), axis=1)
         fits = np.asarray(outcome.state.fit if self.perturb else outcome.state.theta)
-        members = failed.shape[1] * (self.draws if self.perturb else 1)
-        lost = failed.mean(axis=1)
+        members = diverged.shape[1] * (self.draws if self.perturb else 1)
+        failed = diverged.mean(axis=1)
         if self.perturb:
-            lost = 1 - (outcome.extra["draw"]["settled"] & ~failed[..., None]).mean(axis=(1, 2))
+            settled = outcome.extra["draw"]["settled"]
+            failed = 1 - (settled & ~diverged[..., None]).mean(axis=(1, 2))
         return Answer(
             estimate=fits[np.arange(len(best)), best],
             draws=outcome.draws["draw"],
-            facts=Facts(effective_draws=members * (1 - lost), failed_draws=lost),
+            facts=Facts(effective_draws=members * (1 - failed), failed_draws=failed),
         )

@@ -18,8 +18,8 @@ from ._requirements import require_noise, require_positive
 from .base import AbstractMethod, Answer, Facts, Outcome
 
 _TIGHTNESS = 10.0
-"""Errors of exact values, which cost nothing here however small they are, relative
-to those of the best data.
+"""Errors of the most precise data over those given to exact values. Small errors cost
+nothing here, unlike in ``bayes``, whose steps they shorten.
 """
 
 
@@ -27,33 +27,33 @@ class LaplaceFacts(Facts):
     """Facts about a Laplace approximation.
 
     Attributes:
-        tightness: how much smaller the errors of exact values are than those of the best
-            data; None without exact values.
+        tightness: errors of the most precise data over those given to exact values; None
+            without exact values.
     """
 
     tightness: Any = None
 
 
 class Laplace(AbstractMethod):
-    """The priors and the likelihood of ``bayes``, with a normal distribution around the
-    mode in place of a chain.
+    """Approximate the posterior of ``bayes`` by a normal distribution at its mode.
 
-    Fields are linear in the parameters around the mode, as the approximation has it.
-    Like the posterior itself, widths depend on the errors ``sigma_f`` that an exact
-    equation is given.
+    Fields are taken as linear in the parameters around the mode, as the approximation
+    implies. Like those of the posterior itself, widths depend on the errors ``sigma_f``
+    that an exact equation is given.
 
     Arguments:
-        draws: number of draws.
-        sigma_f: size of the errors that exact values are given, in their own unit; None
-            for a tenth of that of the best data, relative to the values.
+        draws: number of draws of each chain.
+        sigma_f: size of the errors given to exact values, in their own unit; None for a
+            tenth of that of the most precise data, relative to the values.
         priors: mean and standard deviation of normal priors by name, ``{"k": (0.0,
-            1.0)}``, for unknown constants and unknown sizes of errors (``sd_GROUP``);
-            those of positive ones are for the logarithm. By default constants are
-            around their guess, as far off as it is large, and sizes within factors of e
-            squared around a guess from the data.
+            1.0)}``, for unknown constants and unknown noise sizes (``sd_GROUP``); for a
+            positive one, of its logarithm. By default a real constant has its guess as
+            mean and the size of the guess as standard deviation; logarithms have a
+            standard deviation of 1 around the guess of a positive constant, and of 2
+            around a guess of a noise size from the data.
         lm_steps: largest number of Levenberg-Marquardt steps of the fit.
-        mode_steps: largest number of steps from there to the mode.
-        chains: how many fits, each with its draws.
+        mode_steps: largest number of steps from the fit to the mode.
+        chains: number of fits, each with its own mode and draws.
 
     Reference:
         MacKay (1992), A practical Bayesian framework for backpropagation networks;
@@ -72,15 +72,15 @@ class Laplace(AbstractMethod):
     chains: int = 1
     name: ClassVar[str] = "laplace"
     summary: ClassVar[str] = (
-        "the posterior of bayes, taken for normal around its mode: cheap, with the same choices to"
-        " make"
+        "the posterior of bayes, approximated by a normal distribution at its mode: cheap, with"
+        " the same choices to make"
     )
     linear: ClassVar[bool] = True
 
     def __check_init__(self) -> None:
         require_positive(self, "draws", "lm_steps", "mode_steps", "chains")
         if self.sigma_f is not None and not self.sigma_f > 0:
-            raise ValueError(f"Laplace(sigma_f={self.sigma_f!r}): a size must be positive")
+            raise ValueError(f"Laplace(sigma_f={self.sigma_f!r}): give a positive size of errors")
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)

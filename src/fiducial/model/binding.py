@@ -1,45 +1,56 @@
 """From a problem to a model that methods can compute with."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 
-from ..device import run_once
 from ..posing.problem import Problem
-from ..representations.ansatz import Ansatz
-from .flat import unraveller
+from ..representations.ansatz import Ansatz, InputScaling
+from .initial import build_network
+from .layout import Layout
 from .model import Model
 from .scaling import output_scaling, residual_scales
-from .start import build_network, start_tree
 
-# Inputs are scaled to [-3, 3]: a fresh network with unit-sized weights then bends over
-# the domain. On [-1, 1] it is nearly a straight line, and Adam hardly leaves that.
 _INPUT_REACH = 3.0
+"""Inputs are scaled to [-3, 3], where a random network with weights of size one bends.
+
+On [-1, 1] it is nearly a straight line, and Adam hardly leaves that.
+"""
 
 
 def bind(problem: Problem) -> Model:
-    """Make a problem computable, and check that it can be evaluated at its starting
-    values.
+    """Return a model of the problem, for methods to compute with.
 
-    Call inside ``jax.enable_x64(True)``. Raises ``ValueError`` when the equation or an
-    observed function is not finite for a fresh network at the guesses of the unknowns.
+    Raises:
+        ValueError: when the equation or an observed function is not finite for a random
+            network with the unknowns at their guesses.
     """
-    noise_unknowns = {g.name: g.noise_unknowns() for g in problem.groups if not g.exact}
-    key = jax.random.key(0)
-    _, static = eqx.partition(build_network(problem, key), eqx.is_inexact_array)
-    template = run_once(lambda key: start_tree(problem, noise_unknowns, key), key)
-    box, size = problem.domain, sum(v.size for v in jax.tree.leaves(template))
-    ansatz = Ansatz(
+    with jax.enable_x64(True):
+        layout = Layout.of(problem)
+        ansatz = _ansatz(problem, layout)
+        model = Model(
+            problem=problem,
+            groups=problem.groups,
+            layout=layout,
+            ansatz=ansatz,
+            evaluations={g.name: ansatz.evaluation(g.quantity, g.sites) for g in problem.groups},
+            scales={},
+        )
+        return dataclasses.replace(model, scales=residual_scales(model))
+
+
+def _ansatz(problem: Problem, layout: Layout) -> Ansatz:
+    _, static = eqx.partition(build_network(problem, jax.random.key(0)), eqx.is_inexact_array)
+    box = problem.domain
+    return Ansatz(
         problem=problem,
-        size=size,
+        size=layout.size,
         static=static,
-        unravel=unraveller(template),
-        input=((box.lower + box.upper) / 2, (box.upper - box.lower) / (2 * _INPUT_REACH)),
+        parts=layout.parts,
+        input=InputScaling(
+            middle=(box.lower + box.upper) / 2,
+            unit=(box.upper - box.lower) / (2 * _INPUT_REACH),
+        ),
         output=output_scaling(problem),
     )
-    model = Model(problem, problem.groups, size, ansatz, scales={}, _noise_unknowns=noise_unknowns)
-    for group in model.groups:
-        model._traced_quantity(
-            group
-        )  # finds out what the quantity uses, which cannot be done while something else is traced
-    model.scales.update(residual_scales(model))
-    return model

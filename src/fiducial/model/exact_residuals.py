@@ -1,4 +1,6 @@
-"""How far exact values are off, and equations, where they were asked and between."""
+"""How well a solution satisfies exact values and equations, where they are imposed and
+between those points.
+"""
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,38 +11,43 @@ from ..posing.coordinates import Box, Points
 from ..posing.groups import Group
 from .model import Model
 
-MET, MET_BETWEEN = 0.01, 0.03
-"""What is near enough, for exact values and for equations at new points."""
+MET = 0.01
+"""Largest relative residual of an exact group that counts as satisfied."""
+MET_BETWEEN = 0.03
+"""Largest relative residual of an equation that counts as satisfied at new points."""
 _NEW_POINTS = 256
+"""Number of new points at which an equation is evaluated."""
 
 
 def relative_residuals(
     model: Model, theta: Float[Array, " p"]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """By exact group the root mean square of its residual, relative to that of random
-    networks: where it was asked, and at new points.
+    """Return the root mean square of each exact group's residual, relative to that of
+    random networks.
 
-    The latter for equations whose right-hand side is constant, and which have points
-    between those that were asked."""
+    Returns:
+        It by group at the points where the group is imposed; and at new points, for
+        equations with a constant right-hand side that have points between those.
+    """
     domain = model.problem.domain
 
     def relative(g: Group, residual: Array) -> Array:
         return jnp.sqrt(jnp.mean(residual**2)) / model.scales[g.name]
 
-    exact = [g for g in model.groups if g.exact]
-    # of points chosen one by one only those on a line have others between them
-    between = [g for g in exact if g.may_move or (g.has_constant_value and len(domain.names) == 1)]
-    return (
-        {g.name: relative(g, model.mean(theta, g)[g.index] - g.y) for g in exact},
-        {
-            g.name: relative(g, model.mean(theta, g, _new_points(g, domain)) - g.y[0])
-            for g in between
-        },
-    )
+    imposed = {}
+    between = {}
+    for g in model.groups:
+        if g.exact:
+            imposed[g.name] = relative(g, model.mean(theta, g)[g.index] - g.y)
+        # Of points chosen one by one only those on a line have others between them.
+        if g.may_move or (g.has_constant_value and len(domain.names) == 1):
+            new = model.mean(theta, g, _new_points(g, domain))
+            between[g.name] = relative(g, new - g.y[0])
+    return imposed, between
 
 
 def _new_points(group: Group, domain: Box) -> Points:
-    """New points for an equation, where it was asked."""
+    """Return new points for an equation, in the region where it is imposed."""
     if not group.filling:
         (name,), places = domain.names, group.sites.array
         if np.ptp(places) > 0:

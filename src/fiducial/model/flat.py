@@ -1,4 +1,4 @@
-"""Trees of arrays as one flat vector."""
+"""Trees of arrays as flat vectors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 
 def ravel(tree: Any) -> Float[Array, " p"]:
-    """All numbers of a tree in one vector.
+    """Return all numbers of a tree in one vector.
 
     Example:
         >>> ravel({"a": jnp.ones(2), "b": jnp.zeros((1, 1))}).tolist()
@@ -20,8 +20,10 @@ def ravel(tree: Any) -> Float[Array, " p"]:
 
 
 def unraveller(template: Any) -> Callable[[Float[Array, " p"]], Any]:
-    """The way back; like that of ``jax.flatten_util.ravel_pytree``, but for float32 and
-    float64 alike.
+    """Return the inverse of ``ravel`` for trees of the template's shapes.
+
+    Unlike that of ``jax.flatten_util.ravel_pytree`` it keeps the precision of the
+    vector, float32 or float64.
 
     Example:
         >>> unraveller({"a": jnp.ones(2)})(jnp.zeros(2))["a"].tolist()
@@ -30,6 +32,10 @@ def unraveller(template: Any) -> Callable[[Float[Array, " p"]], Any]:
     leaves, structure = jax.tree.flatten(template)
     shapes = [leaf.shape for leaf in leaves]
     ends = np.cumsum([leaf.size for leaf in leaves])[:-1]
-    return lambda theta: jax.tree.unflatten(
-        structure, [v.reshape(s) for v, s in zip(jnp.split(theta, ends), shapes, strict=True)]
-    )
+
+    def unravel(theta: Float[Array, " p"]) -> Any:
+        parts = jnp.split(theta, ends)
+        arrays = [v.reshape(shape) for v, shape in zip(parts, shapes, strict=True)]
+        return jax.tree.unflatten(structure, arrays)
+
+    return unravel

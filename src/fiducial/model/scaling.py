@@ -10,55 +10,70 @@ import numpy as np
 from jaxtyping import Array, PRNGKeyArray
 
 from ..device import run_once
+from ..posing.groups import Group
 from ..posing.problem import Problem
+from ..representations.ansatz import OutputScaling
 
 if TYPE_CHECKING:
     from .model import Model
 
 _TRIAL_NETWORKS = 8
+"""Number of random networks over which the size of a residual is averaged."""
+_CONSTANT = 1e-6
+"""Relative range below which observed values count as constant; they then say nothing
+about how much the field varies.
+"""
 
 
-def output_scaling(problem: Problem) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Offset and size of each output from the direct observations of it."""
+def output_scaling(problem: Problem) -> OutputScaling:
+    """Return the offset and the size of each output, from direct observations of it."""
     assert isinstance(problem.outputs, Mapping)
-    offsets, scales, positives = [], [], []
+    offsets = []
+    units = []
     for name, output in problem.outputs.items():
-        seen = [g.y for g in problem.groups if g.output == name]
-        y = np.concatenate(seen) if seen else np.zeros(1)
+        observed = [g.y for g in problem.groups if g.output == name]
+        y = np.concatenate(observed) if observed else np.zeros(1)
         middle = 0.5 * float(y.min() + y.max())
-        spread = 0.5 * float(y.max() - y.min())
+        half_range = 0.5 * float(y.max() - y.min())
         size = float(np.abs(y).max())
-        # values that hardly differ say nothing about how much the field varies: use
-        # their size
-        if spread < 1e-6 * size or output.positive:
-            middle, spread = 0.0, size
+        if half_range < _CONSTANT * size or output.positive:
+            middle = 0.0
+            half_range = size
         offsets.append(middle)
-        scales.append(output.scale or spread or 1.0)
-        positives.append(output.positive)
-    return np.array(offsets), np.array(scales), np.array(positives)
+        units.append(output.scale or half_range or 1.0)
+    positive = np.array([output.positive for output in problem.outputs.values()])
+    return OutputScaling(offset=np.array(offsets), unit=np.array(units), positive=positive)
 
 
 def residual_scales(model: "Model") -> dict[str, float]:
-    """Typical residual of each group over random networks, which also finds values
-    that are not finite.
+    """Return the root mean square of each group's residual over random networks.
+
+    Raises:
+        ValueError: when a mean is not finite.
     """
 
-    def trial(key: PRNGKeyArray) -> dict[str, Array]:
+    def means_of_random_network(key: PRNGKeyArray) -> dict[str, Array]:
         theta = model.init(key)
         return {g.name: model.mean(theta, g) for g in model.groups}
 
-    means = run_once(jax.vmap(trial), jax.random.split(jax.random.key(1), _TRIAL_NETWORKS))
+    keys = jax.random.split(jax.random.key(1), _TRIAL_NETWORKS)
+    means = run_once(jax.vmap(means_of_random_network), keys)
     scales = {}
     for g in model.groups:
         mean = np.asarray(means[g.name])
-        if not np.isfinite(mean).all():
-            site = g.sites.array[int(np.argwhere(~np.isfinite(mean))[0][1])]
-            at = ", ".join(f"{n}={v:g}" for n, v in zip(g.sites.names, site, strict=True))
-            what = "the equation" if g.physics else f"the quantity observed as '{g.name}'"
-            raise ValueError(
-                f"{what} is not finite at {at} for a fresh network with the unknowns at their"
-                " guesses; check divisions, logarithms and powers there, or give other guesses"
-            )
-        residual = mean[:, g.index] - g.y
-        scales[g.name] = float(np.sqrt(np.mean(residual**2))) or 1.0
+        _check_finite(g, mean)
+        scales[g.name] = float(np.sqrt(np.mean((mean[:, g.index] - g.y) ** 2))) or 1.0
     return scales
+
+
+def _check_finite(group: Group, means: np.ndarray) -> None:
+    """Raise a ``ValueError`` if a group's means, (network, site), are not finite."""
+    if np.isfinite(means).all():
+        return
+    site = group.sites.array[int(np.argwhere(~np.isfinite(means))[0][1])]
+    at = ", ".join(f"{n}={v:g}" for n, v in zip(group.sites.names, site, strict=True))
+    what = "the equation" if group.physics else f"the quantity observed as '{group.name}'"
+    raise ValueError(
+        f"{what} is not finite at {at} for a random network with the unknowns at their"
+        " guesses; check divisions, logarithms and powers there, or give other guesses"
+    )

@@ -1,8 +1,8 @@
-"""What a noise model must be able to do. Each model is one file in ``noise/``.
+"""The interface of noise models. Each model is one file in ``noise/``.
 
-A model speaks for a whole group of observations at once, so that errors may be
-correlated: nothing here assumes one error per observation to be independent of the
-rest. Latent errors ``z`` are standardised: independent N(0, 1), one per observation.
+A model describes a whole group of observations at once, because errors may be
+correlated. Latent errors ``z`` are independent and standard normal, one for each
+observation.
 """
 
 import abc
@@ -17,27 +17,32 @@ from ..posing.coordinates import Points
 from ..posing.unknowns import AbstractUnknown
 
 NoiseParameters = dict[str, Array]
+"""Unknown parameters of a noise model by name, in the user's units."""
 
 
 class AbstractNoise(eqx.Module):
-    """The distribution of a group of errors.
+    """The distribution of the errors of a group of n observations at k sites.
 
-    ``points`` are those of the observations, one for each of n, replicates repeated;
-    ``index`` maps every observation to its distinct location among k, where means are
-    evaluated once.
+    In all methods ``points`` has the point of each observation, repeated for
+    replicates, ``index`` the position of each observation's point among the sites,
+    and ``parameters`` the unknown parameters by name.
     """
 
     @abc.abstractmethod
     def check(self, shape: tuple[int, ...], label: str) -> None:
-        """Raise a ``ValueError`` with the fix if the model cannot serve observations
-        in this shape: points, or points and replicates.
+        """Raise a ``ValueError`` with the fix if the model does not suit observations of
+        this shape, ``(points,)`` or ``(points, replicates)``.
+
+        Arguments:
+            shape: the shape.
+            label: the observations in words, to begin the message with.
         """
 
     @abc.abstractmethod
     def unknowns(
         self, y: np.ndarray, points: Points, index: np.ndarray
     ) -> dict[str, AbstractUnknown]:
-        """Unknown parameters of the noise, with pilot guesses from the data."""
+        """Return the unknown parameters, with guesses from the data ``y``."""
 
     @abc.abstractmethod
     def push(
@@ -47,7 +52,7 @@ class AbstractNoise(eqx.Module):
         points: Points,
         parameters: NoiseParameters,
     ) -> Float[Array, " n"]:
-        """The data that errors ``z`` make of ``mean``."""
+        """Return the data with means ``mean`` and errors ``z``."""
 
     @abc.abstractmethod
     def pull(
@@ -57,7 +62,7 @@ class AbstractNoise(eqx.Module):
         points: Points,
         parameters: NoiseParameters,
     ) -> Float[Array, " n"]:
-        """The errors that make ``y`` of ``mean``: the inverse of ``push``."""
+        """Return the errors ``z`` of data ``y``: the inverse of ``push``."""
 
     @abc.abstractmethod
     def log_prob(
@@ -67,12 +72,12 @@ class AbstractNoise(eqx.Module):
         points: Points,
         parameters: NoiseParameters,
     ) -> Float[Array, ""]:
-        """Log-density of the data."""
+        """Return the log-density of the data."""
 
     @abc.abstractmethod
     def sd(self, points: Points, parameters: NoiseParameters) -> Float[Array, " n"]:
-        """Standard deviation of a new measurement at any points; raises where it is
-        not known.
+        """Return the standard deviation of a new measurement at any points; raise a
+        ``ValueError`` where it is not known.
         """
 
     @abc.abstractmethod
@@ -84,8 +89,8 @@ class AbstractNoise(eqx.Module):
         k: int,
         parameters: NoiseParameters,
     ) -> Float[Array, " m"]:
-        """The data as m rows with unit variance; replicates collapse to one row for
-        each distinct location, so that m is k.
+        """Return the data as m independent rows of unit variance, without loss of
+        information about the means; replicates collapse to one row for each site.
         """
 
     @abc.abstractmethod
@@ -97,8 +102,8 @@ class AbstractNoise(eqx.Module):
         k: int,
         parameters: NoiseParameters,
     ) -> Float[Array, "m *columns"]:
-        """The same linear map for means at distinct locations, or for columns of
-        their Jacobian.
+        """Return means at the sites, or columns of their Jacobian, mapped to the rows
+        of ``whiten_data``.
         """
 
     @abc.abstractmethod
@@ -109,19 +114,19 @@ class AbstractNoise(eqx.Module):
         points: Points,
         parameters: NoiseParameters,
     ) -> NoiseParameters:
-        """Maximum-likelihood values of the unknown parameters given the means."""
+        """Return the maximum-likelihood values of the unknown parameters, given the means."""
 
     @abc.abstractmethod
     def resize(self, parameters: NoiseParameters, factor: Float[Array, ""]) -> NoiseParameters:
-        """The unknown parameters for errors larger by a factor."""
+        """Return the unknown parameters for errors larger by a factor."""
 
     def sizes(self, unknown: Iterable[str]) -> set[str]:
-        """Those of the unknown parameters that are sizes of errors, which grow with
-        the errors.
+        """Return those unknown parameters that are sizes of the errors, found by
+        ``resize``.
         """
         ones = dict.fromkeys(unknown, np.ones(()))
         return {name for name, value in self.resize(ones, np.full((), 2.0)).items() if value != 1}  # type: ignore[arg-type]
 
     def describe(self) -> dict[str, Any]:
-        """Settings for the record, as JSON can hold them."""
+        """Return the settings, in types that JSON can hold."""
         return {"noise": type(self).__name__}

@@ -1,4 +1,4 @@
-"""Gaussian errors that resemble each other at near points."""
+"""Gaussian errors that are correlated between nearby points."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -17,18 +17,26 @@ from .base import AbstractNoise, NoiseParameters
 
 _STEP = 1.2
 """Factor by which an unknown length is tried longer and shorter in each estimate."""
+_SHORTEST = 0.1
+"""Smallest length, in distances of neighbours: their errors are then independent."""
+_LONGEST = 5.0
+"""Largest length, in ranges of the points: their errors are then almost one number."""
+_SMALLEST_SIZE = 1e-6
+"""Smallest estimate of the error size, relative to the data; it keeps the weights of an
+interpolating fit finite.
+"""
 _INDEPENDENT = 0.02
-"""Share of the variance that each measurement has to itself, which keeps covariances
-well conditioned.
+"""Share of the variance that is independent between measurements, which keeps
+covariances well conditioned.
 """
 
 
 class Correlated(AbstractNoise):
-    """Errors of one size whose correlation falls as ``exp(-sum |distance| / length)``
+    """Errors of one size whose correlation decays as ``exp(-sum |distance| / length)``
     over named coordinates.
 
-    Replicates of a point belong to different units (the first ones together, the second
-    ones together, and so on), which are independent of each other.
+    Replicates of a point belong to different series of measurements (the first of each
+    point form one series, the second another, and so on), which are independent.
 
     Arguments:
         over: names of the coordinates; errors that differ in any other coordinate are
@@ -38,10 +46,9 @@ class Correlated(AbstractNoise):
             mapping; None to estimate them.
 
     An unknown size is inferred with its uncertainty. Unknown lengths are estimated by
-    maximum likelihood given the fit and then held: the intervals of everything else
-    take them as they are. Where the solution is flexible enough to follow long waves of
-    the errors, lengths come out short and the size small; give them where they are
-    known.
+    maximum likelihood given the fit and then fixed: intervals do not account for their
+    uncertainty. Where the solution is flexible enough to follow slow variations of the
+    errors, lengths and size are underestimated; give them where they are known.
 
     Example:
         >>> Correlated(over=("t",), length=0.5)
@@ -65,7 +72,7 @@ class Correlated(AbstractNoise):
         self.over = tuple(over)
         if sd is not None and not (np.isfinite(sd) and sd > 0):
             raise ValueError(
-                f"Correlated(sd={sd!r}): the standard deviation must be positive; give sd=None to"
+                f"Correlated(sd={sd!r}): the standard deviation must be positive; leave it out to"
                 " infer it"
             )
         self._sd = None if sd is None else float(sd)
@@ -76,7 +83,7 @@ class Correlated(AbstractNoise):
         ):
             raise ValueError(
                 f"Correlated(length={length!r}): give a positive length for each of"
-                f" {', '.join(self.over)}"
+                f" {', '.join(self.over)}, or leave it out to estimate them"
             )
         self.length = None if given is None else {c: float(v) for c, v in given.items()}
 
@@ -86,7 +93,7 @@ class Correlated(AbstractNoise):
     def check(self, shape: tuple[int, ...], label: str) -> None:
         if math.prod(shape) < 2:
             raise ValueError(
-                f"{label}: one observation cannot be correlated with others; use Gaussian(sd=...)"
+                f"{label}: one observation has no correlation with others; use Gaussian(sd=...)"
             )
 
     def unknowns(
@@ -95,8 +102,8 @@ class Correlated(AbstractNoise):
         missing = [c for c in self.over if c not in points.names]
         if missing:
             raise ValueError(
-                f"Correlated(over={self.over}): there is no coordinate {missing[0]}; the"
-                f" coordinates are {', '.join(points.names)}"
+                f"Correlated(over={self.over}): there is no coordinate {missing[0]}; give some of"
+                f" {', '.join(points.names)}"
             )
         found: dict[str, AbstractUnknown] = {}
         if self._sd is None:
@@ -107,7 +114,7 @@ class Correlated(AbstractNoise):
                 if len(values) < 2:
                     raise ValueError(
                         f"Correlated(over={self.over}): all observations have the same {c}, so no"
-                        " length along it can be estimated"
+                        f" length along it can be estimated; leave {c} out, or give the length"
                     )
                 found[f"length_{c}"] = Positive(guess=2 * float(np.ptp(values)) / (len(values) - 1))
         return found
@@ -121,22 +128,22 @@ class Correlated(AbstractNoise):
         return parameters["sd"] if self._sd is None else self._sd
 
     def _factor(self, points: Points, lengths: Sequence[Any]) -> Array:
-        """Cholesky factor of the correlations between observations."""
-        unit = points.replicate_numbers()
-        away: Any = 0.0
-        same = unit[:, None] == unit
+        """Return the Cholesky factor of the correlations between observations."""
+        series = points.replicate_numbers()
+        decay: Any = 0.0
+        correlated = series[:, None] == series
         for c, values in points.coordinates().items():
             distance = np.abs(values[:, None] - values)
             if c in self.over:
-                away = away + distance / lengths[self.over.index(c)]
+                decay = decay + distance / lengths[self.over.index(c)]
             else:
-                same &= distance == 0
-        correlation = (1 - _INDEPENDENT) * jnp.where(
-            same, jnp.exp(-away), 0.0
-        ) + _INDEPENDENT * jnp.eye(len(points))
-        return jnp.linalg.cholesky(correlation)
+                correlated &= distance == 0
+        shared = jnp.where(correlated, jnp.exp(-decay), 0.0)
+        independent = _INDEPENDENT * jnp.eye(len(points))
+        return jnp.linalg.cholesky((1 - _INDEPENDENT) * shared + independent)
 
     def _own_factor(self, points: Points, parameters: NoiseParameters) -> Array:
+        """Return the Cholesky factor of the covariance of the observations."""
         return self._size(parameters) * self._factor(points, self._lengths(parameters))
 
     def sd(self, points: Points, parameters: NoiseParameters) -> Float[Array, " n"]:
@@ -156,8 +163,9 @@ class Correlated(AbstractNoise):
     def _collapse(
         self, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
     ) -> tuple[Array, Array, Array]:
-        """The factor, the whitened design ``L^-1 A`` that repeats means for their
-        observations, and the factor of its Gram matrix.
+        """Return the Cholesky factor ``L`` of the covariance, the whitened design ``L^-1
+        A`` with the matrix ``A`` that repeats means for their observations, and the
+        Cholesky factor of its Gram matrix.
         """
         factor = self._own_factor(points, parameters)
         design = jsl.solve_triangular(
@@ -182,11 +190,14 @@ class Correlated(AbstractNoise):
     def estimate(
         self, mean: Array, y: Array, points: Points, parameters: NoiseParameters
     ) -> NoiseParameters:
-        """The size at its maximum; lengths one step nearer to theirs, as an estimate
-        is made in each step of a fit.
+        """Return the most likely size, for lengths that are one step closer to their most
+        likely values; a fit makes an estimate in each of its steps.
         """
 
-        def look(lengths: Array) -> tuple[Array, Array]:
+        def deviance(lengths: Array) -> tuple[Array, Array]:
+            """Return half the deviance, up to a constant, and the variance of ``z`` for
+            errors of size one.
+            """
             factor = self._factor(points, list(lengths))
             variance = jnp.mean(jsl.solve_triangular(factor, y - mean, lower=True) ** 2)
             size = variance if self._sd is None else jnp.asarray(self._sd**2)
@@ -203,24 +214,22 @@ class Correlated(AbstractNoise):
                 _STEP ** np.array(list(product((-1, 0, 1), repeat=len(self.over))), float)
             )
             tried = jnp.clip(tried, *(jnp.asarray(v) for v in self._reach(points)))
-        values, variances = jax.lax.map(look, tried)
+        values, variances = jax.lax.map(deviance, tried)
         best = jnp.argmin(values)
         found = {}
         if self._sd is None:
-            floor = 1e-6 * jnp.sqrt(jnp.mean(y**2)) + jnp.finfo(y.dtype).tiny
+            floor = _SMALLEST_SIZE * jnp.sqrt(jnp.mean(y**2)) + jnp.finfo(y.dtype).tiny
             found["sd"] = jnp.maximum(jnp.sqrt(variances[best]), floor)
         if self.length is None:
             found |= {f"length_{c}": tried[best, i] for i, c in enumerate(self.over)}
         return found
 
     def _reach(self, points: Points) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths from which errors of neighbours are as good as independent, to
-        five times the range of the points.
-        """
+        """Return the shortest and the longest length along each coordinate."""
         values = [np.unique(points.coordinates()[c]) for c in self.over]
-        return np.array([0.1 * np.diff(v).min() for v in values]), np.array(
-            [5 * np.ptp(v) for v in values]
-        )
+        shortest = np.array([_SHORTEST * np.diff(v).min() for v in values])
+        longest = np.array([_LONGEST * np.ptp(v) for v in values])
+        return shortest, longest
 
     def resize(self, parameters: NoiseParameters, factor: Array) -> NoiseParameters:
         return {

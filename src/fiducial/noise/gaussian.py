@@ -1,4 +1,4 @@
-"""Independent Gaussian errors, of known or unknown size, the same everywhere or not."""
+"""Independent Gaussian errors of known or unknown size."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,15 +13,22 @@ from ..posing.coordinates import Points
 from ..posing.unknowns import AbstractUnknown, Positive
 from .base import AbstractNoise, NoiseParameters
 
+_SMALLEST_SIZE = 1e-6
+"""Smallest estimate of an error size, relative to the data; it keeps the weights of an
+interpolating fit finite.
+"""
+_GUESS = 0.1
+"""Guess of an error size without replicates, relative to the variation of the data."""
+
 
 class Gaussian(AbstractNoise):
     """Errors ``sd * h(at) * z`` with z standard normal.
 
     Arguments:
-        sd: known standard deviation, one number or one per observation (of the shape of
-            the observed values); None when it is unknown and to be inferred.
-        h: known positive function of the point that scales the errors, such as
-            ``lambda t: jnp.sqrt(t)``; constant by default.
+        sd: known standard deviation, one number or one for each observation (in the
+            shape of the observed values); None to infer it.
+        h: known positive function of the point by which the errors are scaled, such as
+            ``lambda t: jnp.sqrt(t)``; one by default.
 
     Example:
         >>> Gaussian(sd=0.05)
@@ -43,12 +50,12 @@ class Gaussian(AbstractNoise):
         if self._sd is not None and not (np.isfinite(self._sd).all() and (self._sd > 0).all()):
             raise ValueError(
                 f"Gaussian(sd={sd!r}): the standard deviation must be positive; leave the noise out"
-                " for exact values, or give sd=None to infer it"
+                " for exact values, or leave sd out to infer it"
             )
         if h is not None and not callable(h):
             raise TypeError(
-                f"Gaussian(h={h!r}): h must be a function of the point, such as lambda t:"
-                " jnp.sqrt(t)"
+                f"Gaussian(h={h!r}): h must be a function of the point, such as"
+                " h=lambda t: jnp.sqrt(t)"
             )
 
     def __repr__(self) -> str:
@@ -64,8 +71,8 @@ class Gaussian(AbstractNoise):
         n = math.prod(shape)
         if self._sd is not None and self._sd.ndim and self._sd.size != n:
             raise ValueError(
-                f"{label}: sd has {self._sd.size} values for {n} observations; give one for each,"
-                " or a single number"
+                f"{label}: sd has {self._sd.size} values for {n} observations; give one for each"
+                " observation, or a single number"
             )
         if self._sd is not None and self._sd.ndim > 1 and self._sd.shape != shape:
             raise ValueError(
@@ -76,48 +83,52 @@ class Gaussian(AbstractNoise):
     def unknowns(
         self, y: np.ndarray, points: Points, index: np.ndarray
     ) -> dict[str, AbstractUnknown]:
-        shape = np.asarray(self._shape(points))
-        if not (np.isfinite(shape).all() and (shape > 0).all()):
-            place = points.array[np.argmax(~(np.isfinite(shape) & (shape > 0)))]
+        h = np.asarray(self._h(points))
+        allowed = np.isfinite(h) & (h > 0)
+        if not allowed.all():
+            i = int(np.argmin(allowed))
+            place = ", ".join(map(str, points.array[i]))
             raise ValueError(
                 "Gaussian(h=...): h must be positive wherever there are observations, which it is"
-                f" not at {', '.join(map(str, place))}"
+                f" not at {place}, where it is {h[i]:g}; give another function"
             )
         if self.known:
             return {}
-        scaled = y / shape
+        scaled = y / h
         counts = np.bincount(index)
         means = np.bincount(index, weights=scaled) / counts
-        free = len(y) - len(counts)
-        within = float(np.sqrt(np.sum((scaled - means[index]) ** 2) / free)) if free > 0 else 0.0
-        spread = 0.1 * float(np.std(scaled)) or 0.1 * float(np.abs(scaled).max()) or 1.0
-        return {"sd": Positive(guess=within or spread)}
+        freedom = len(y) - len(counts)
+        among_replicates = 0.0
+        if freedom > 0:
+            among_replicates = float(np.sqrt(np.sum((scaled - means[index]) ** 2) / freedom))
+        variation = float(np.std(scaled))
+        largest = float(np.abs(scaled).max())
+        guess = among_replicates or _GUESS * variation or _GUESS * largest or 1.0
+        return {"sd": Positive(guess=guess)}
 
-    def _shape(self, points: Points) -> Array:
+    def _h(self, points: Points) -> Array:
+        """Return ``h`` at the points."""
         if self.h is None:
             return jnp.ones(len(points), dtype=points.array.dtype)
         return jnp.broadcast_to(points.map(self.h), (len(points),))
 
     def _size(self, parameters: NoiseParameters) -> Any:
-        return (
-            parameters["sd"]
-            if self._sd is None
-            else self._sd.reshape(-1)
-            if self._sd.ndim
-            else float(self._sd)
-        )
+        """Return the known or the unknown ``sd``, a number or a vector."""
+        if self._sd is None:
+            return parameters["sd"]
+        return self._sd.reshape(-1) if self._sd.ndim else float(self._sd)
 
     def sd(self, points: Points, parameters: NoiseParameters) -> Float[Array, " n"]:
         if self._sd is not None and self._sd.ndim:
             raise ValueError(
-                "the noise sd was given per observation, so it is not known elsewhere; give one sd,"
-                " and h(at) to say how it varies"
+                "the noise sd was given per observation, so it is not known for new ones; give one"
+                " sd, and h(at) for how it varies"
             )
         return self._own_sd(points, parameters)
 
     def _own_sd(self, points: Points, parameters: NoiseParameters) -> Float[Array, " n"]:
-        """Standard deviations of the observations themselves."""
-        return self._size(parameters) * self._shape(points)
+        """Return the standard deviations of the observations."""
+        return self._size(parameters) * self._h(points)
 
     def push(self, mean: Array, z: Array, points: Points, parameters: NoiseParameters) -> Array:
         return mean + self._own_sd(points, parameters) * z
@@ -134,6 +145,9 @@ class Gaussian(AbstractNoise):
     def _precision(
         self, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
     ) -> tuple[Array, Array]:
+        """Return the precision of each observation, and the square root of that of each
+        site's mean.
+        """
         weight = 1.0 / self._own_sd(points, parameters) ** 2
         return weight, jnp.sqrt(jax.ops.segment_sum(weight, index, k))
 
@@ -154,9 +168,9 @@ class Gaussian(AbstractNoise):
     ) -> NoiseParameters:
         if self.known:
             return {}
-        # A floor keeps the weights of an interpolating fit finite.
-        scaled = (y - mean) / self._shape(points)
-        floor = 1e-6 * jnp.sqrt(jnp.mean((y / self._shape(points)) ** 2)) + jnp.finfo(y.dtype).tiny
+        scaled = (y - mean) / self._h(points)
+        size = jnp.sqrt(jnp.mean((y / self._h(points)) ** 2))
+        floor = _SMALLEST_SIZE * size + jnp.finfo(y.dtype).tiny
         return {"sd": jnp.maximum(jnp.sqrt(jnp.mean(scaled**2)), floor)}
 
     def resize(self, parameters: NoiseParameters, factor: Array) -> NoiseParameters:

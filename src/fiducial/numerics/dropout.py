@@ -68,7 +68,7 @@ def divergence(
     """
     total = jnp.zeros((), theta.dtype)
     for weight, rate, width in zip(
-        model.network_weights(theta)[1:], rates, hidden(model), strict=True
+        model.ansatz.weight_matrices(theta)[1:], rates, hidden(model), strict=True
     ):
         entropy = -(rate * jnp.log(rate) + (1 - rate) * jnp.log1p(-rate))
         total += 0.5 * length_scale**2 * jnp.sum(weight**2) / (1 - rate) - width * entropy

@@ -1,9 +1,29 @@
 """The energy of extended fiducial inference: how far parameters and errors together are
 from making the data.
 
-It is zero when the mean that the parameters give, plus the errors times their size, are
-the data, and the exact observations hold. Errors that make it small are those that
-could have made the data."""
+A noisy observation follows the data-generating equation ``y_i = mean_i(theta) + s_i
+z_i`` with a standard normal error ``z_i``; an exact one (an equation, a boundary value)
+has no error. The paper's energy (its equation ``app:energyfunction11``, written out for
+differential equations in "EFI Formulation for PDEs") is
+
+    U(z, w) = eta_theta sum_i |theta_i - theta_bar|^2
+              + sum_g eta_g sum_(i in g) (y_i - mean_i(theta_bar) - s_i z_i)^2,
+
+with one answer ``theta_i`` of the w-network for each noisy observation, their mean
+``theta_bar``, and a belief weight ``eta_g`` for each group ``g`` of observations.
+
+All that is computed is ``lambda U``, where ``lambda = 1 / epsilon`` is the inverse
+temperature, with squares in units of the errors that the pilot fit has, ``s^_i``:
+
+    lambda U = c sum_i |theta_i - theta_bar|^2               scatter_matrix
+               + 1/2 sum_(noisy g) kappa_g sum_i gap_i^2     Energy.of_data
+               + 1/2 sum_(exact g) kappa_g sum_i off_i^2     Energy.of_exact
+
+    gap_i = (y_i - mean_i(theta_bar) - s_i z_i) / s^_i,      off_i = (mean_i - y_i) / scale_g
+
+so that ``kappa_g = 2 lambda eta_g s^_g^2`` for a noisy group, and ``c = lambda
+eta_theta``. Errors for which the energy can be made small are those that could have
+made the data."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -16,137 +36,153 @@ from ..model.model import Data, Model
 from .linearisation import Linearisation, collapse, exact_means
 
 
-class Evaluation(NamedTuple):
-    """What an evaluation of the energy comes across.
+class EnergyWeights(NamedTuple):
+    """Weights of the terms of ``lambda U``.
 
     Attributes:
-        means: mean of each noisy observation, by group.
-        gap: data minus mean minus error, in units of the errors of the pilot fit; all
-            noisy groups joined.
-        slip: how far exact rows are from where the pilot fit has them, in units of
-            their scales.
-        data_energy: the part of the energy that is the noisy groups'.
-        exact_energy: the part of the exact ones.
-    """
-
-    means: dict[str, Float[Array, " n"]]
-    gap: Float[Array, " n"]
-    slip: Float[Array, " e"]
-    data_energy: Float[Array, ""]
-    exact_energy: Float[Array, ""]
-
-
-class Terms(NamedTuple):
-    """Weights of the terms.
-
-    Attributes:
-        noisy: of the observations of each noisy group, in squared errors of the pilot
-            fit.
-        exact: of the sites of each exact group, in units of its scale.
-        together: of how far the answers of single observations scatter.
-        typical: of a noisy observation on average: the stiffness of an error besides
-            its own unit normal.
+        noisy: ``kappa_g`` of each noisy group, for gaps in errors of the pilot fit.
+        exact: ``kappa_g`` of each exact group, for residuals in units of its scale.
+        scatter: ``c``, of the scatter of the answers for single observations.
+        stiffness: ``kappa`` of a noisy observation on average: how firmly the data hold
+            an error, where its own normal distribution holds it with 1.
     """
 
     noisy: dict[str, Array]
     exact: dict[str, Array]
-    together: Array
-    typical: Array
+    scatter: Array
+    stiffness: Array
+
+
+class Evaluation(NamedTuple):
+    """By-products of an evaluation of the energy.
+
+    Attributes:
+        means: mean of each noisy observation, by group.
+        gap: gap of each noisy observation, all groups joined.
+        drift: how far the means of exact rows are from those of the pilot fit, in units
+            of their scales.
+        data_energy: the part of ``lambda U`` of the noisy groups.
+        exact_energy: the part of the exact groups.
+    """
+
+    means: dict[str, Float[Array, " n"]]
+    gap: Float[Array, " n"]
+    drift: Float[Array, " e"]
+    data_energy: Float[Array, ""]
+    exact_energy: Float[Array, ""]
 
 
 class Energy:
-    """Half a weighted sum of squares over all observations.
+    """``lambda U`` as a function of the parameters ``theta_bar`` and the errors ``z``.
 
-    Gaps between data and what makes them are measured in units of the *pilot* fit's
-    errors, also where the size of the errors is unknown: dividing by the unknown size
-    itself would favour large ones.
+    Gaps are measured in units of the *pilot* fit's errors, also where the size of the
+    errors is unknown: dividing by the unknown size itself would favour large ones.
 
     Arguments:
         model: the problem made computable.
+        data: observed values.
         fit: the pilot fit.
-        terms: weights of the terms.
+        weights: weights of the terms.
     """
 
-    def __init__(self, model: Model, fit: Linearisation, terms: Terms):
-        self.model, self.fit, self.terms, self.typical = model, fit, terms, terms.typical
-        self.groups = [g for g in model.groups if not g.exact]
+    def __init__(self, model: Model, data: Data, fit: Linearisation, weights: EnergyWeights):
+        self.model = model
+        self.data = data
+        self.fit = fit
+        self.weights = weights
+        self._noisy = [g for g in model.groups if not g.exact]
+        self._exact = [g for g in model.groups if g.exact]
 
     @property
-    def firmness(self) -> Float[Array, ""]:
-        """The largest weight of an exact group relative to a noisy observation."""
-        return (
-            jnp.max(
-                jnp.stack([jnp.max(w) for w in self.terms.exact.values()] or [jnp.asarray(1.0)])
-            )
-            / self.typical
-        )
+    def stiffness(self) -> Float[Array, ""]:
+        """``kappa`` of a noisy observation on average."""
+        return self.weights.stiffness
 
-    def collapse(self, rows: Float[Array, " n"]) -> Float[Array, " k"]:
-        """Gaps of all noisy observations as the whitened rows see them: replicates
-        averaged, unit variance.
+    @property
+    def exact_weight_ratio(self) -> Float[Array, ""]:
+        """The largest weight of an exact group over that of a noisy observation."""
+        weights = [jnp.max(w) for w in self.weights.exact.values()] or [jnp.asarray(1.0)]
+        return jnp.max(jnp.stack(weights)) / self.stiffness
+
+    def collapse(self, gaps: Float[Array, " n"]) -> Float[Array, " k"]:
+        """Return the gaps of all noisy observations as whitened rows: replicates are
+        averaged, and a row has unit variance.
         """
-        return collapse(self.model, self.fit.theta, self.model.split_by_group(rows)).astype(
-            rows.dtype
-        )
+        by_group = self.model.split_by_group(gaps)
+        return collapse(self.model, self.fit.theta, by_group).astype(gaps.dtype)
 
     def gap(
         self,
         means: Mapping[str, Array],
         theta: Float[Array, " p"],
         z: Float[Array, " n"],
-        data: Data,
     ) -> Float[Array, " n"]:
-        """Data minus what means and errors make, in units of the pilot fit's errors."""
-        now, pilot, errors = (
-            self.model.noise(theta),
-            self.model.noise(self.fit.theta),
-            self.model.split_by_group(z),
-        )
+        """Return the gap of each noisy observation for given means and errors; of
+        ``theta`` only the sizes of the errors are read.
+        """
+        now = self.model.noise(theta)
+        pilot = self.model.noise(self.fit.theta)
+        errors = self.model.split_by_group(z)
         rows = []
-        for g in self.groups:
+        for g in self._noisy:
             assert g.noise is not None
             made = g.noise.push(means[g.name], errors[g.name], g.points, now[g.name])
-            rows.append(g.noise.pull(made, data[g.name], g.points, pilot[g.name]).astype(z.dtype))
+            gap = g.noise.pull(made, self.data[g.name], g.points, pilot[g.name])
+            rows.append(gap.astype(z.dtype))
         return jnp.concatenate(rows)
 
     def of_data(
         self,
         theta: Float[Array, " p"],
         z: Float[Array, " n"],
-        data: Data,
         counted: Float[Array, " n"] | float = 1.0,
     ) -> tuple[Float[Array, ""], Evaluation]:
-        """The part that is the noisy groups', with the ridge that holds the network
-        where a function is free; and what was seen.
+        """Return the part of the noisy groups, with the ridge where a function is free,
+        and the by-products.
 
-        ``counted`` says how often each observation counts.
+        Arguments:
+            theta: the parameters.
+            z: the errors.
+            counted: how often each observation counts.
         """
-        means = {g.name: self.model.mean(theta, g)[g.index] for g in self.groups}
-        gap = self.gap(means, theta, z, data)
+        means = {g.name: self.model.mean(theta, g)[g.index] for g in self._noisy}
+        gap = self.gap(means, theta, z)
         weights = jnp.concatenate(
-            [jnp.broadcast_to(self.terms.noisy[g.name], (g.y.size,)) for g in self.groups]
+            [jnp.broadcast_to(self.weights.noisy[g.name], (g.y.size,)) for g in self._noisy]
         )
-        fit, none = 0.5 * jnp.sum(counted * weights * gap**2), jnp.asarray(0.0, theta.dtype)
-        held = none
-        if self.model.has_free_function:
-            stretch = np.where(self.model.prior_scale > 0, self.model.prior_scale, 1.0)
-            gone = (theta - self.fit.theta).at[self.model.noise_slice].set(0.0) / jnp.asarray(
-                stretch, theta.dtype
-            )
-            held = 0.5 * self.typical * jnp.sum(gone**2)
-        return fit + held, Evaluation(means, gap, jnp.zeros(0, theta.dtype), fit, none)
+        energy = 0.5 * jnp.sum(counted * weights * gap**2)
+        by_products = Evaluation(
+            means=means,
+            gap=gap,
+            drift=jnp.zeros(0, theta.dtype),
+            data_energy=energy,
+            exact_energy=jnp.asarray(0.0, theta.dtype),
+        )
+        return energy + self._ridge(theta), by_products
 
-    def of_exact(
-        self, theta: Float[Array, " p"], data: Data
-    ) -> tuple[Float[Array, ""], Float[Array, " e"]]:
-        """The part of the exact groups, and how far they are from where the pilot
-        fit has them.
+    def _ridge(self, theta: Float[Array, " p"]) -> Float[Array, ""]:
+        """Return the cost of moving the network away from the pilot fit.
+
+        Where a whole function is free the data do not pin down the network between
+        them; the ridge is that of the fit, see ``Model.prior_scale``.
         """
-        model, total = self.model, jnp.asarray(0.0, theta.dtype)
+        if not self.model.has_free_function:
+            return jnp.asarray(0.0, theta.dtype)
+        scale = np.where(self.model.prior_scale > 0, self.model.prior_scale, 1.0)
+        change = (theta - self.fit.theta).at[self.model.noise_slice].set(0.0)
+        change = change / jnp.asarray(scale, theta.dtype)
+        return 0.5 * self.stiffness * jnp.sum(change**2)
+
+    def of_exact(self, theta: Float[Array, " p"]) -> tuple[Float[Array, ""], Float[Array, " e"]]:
+        """Return the part of the exact groups, and the drift of their rows from the
+        pilot fit.
+        """
+        model = self.model
+        total = jnp.asarray(0.0, theta.dtype)
         rows = exact_means(model, theta).astype(theta.dtype)
-        exact = [g for g in model.groups if g.exact]
-        ends = [sum(len(g.sites) for g in exact[: i + 1]) for i in range(len(exact))]
-        for g, part in zip(exact, jnp.split(rows, ends[:-1]) if exact else [], strict=True):
-            off = part - model.targets(g, data[g.name], {})
-            total += 0.5 * jnp.sum(self.terms.exact[g.name] * off**2).astype(theta.dtype)
+        ends = np.cumsum([len(g.sites) for g in self._exact]).tolist()
+        parts = jnp.split(rows, ends[:-1]) if self._exact else []
+        for g, part in zip(self._exact, parts, strict=True):
+            off = part - model.targets(g, self.data[g.name], {})
+            total += 0.5 * jnp.sum(self.weights.exact[g.name] * off**2).astype(theta.dtype)
         return total, rows - self.fit.exact

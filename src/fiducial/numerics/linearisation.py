@@ -192,7 +192,7 @@ def probe(model: Model, theta: Float[Array, " p"]) -> Float[Array, " q"]:
     and the unknowns, unconstrained.
     """
     points = Points(model.problem.domain.names, sobol(_PROBES, seed=2)(model.problem.domain))
-    return jnp.concatenate([model.evaluate(theta, points).ravel(), model.raw_constants(theta)])
+    return jnp.concatenate([model.evaluate(theta, points).ravel(), theta[model.constant_slice]])
 
 
 def _widths(model: Model, sd: Float[Array, " q"]) -> Float[Array, " w"]:

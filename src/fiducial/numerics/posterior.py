@@ -77,7 +77,7 @@ class Posterior(eqx.Module):
                 in_errors = g.noise.pull(jnp.zeros(g.y.size), jnp.ones(g.y.size), g.points, {})
                 self.measured_physics[g.name] = float(1 / np.mean(in_errors))
         self.mean, self.sd = np.zeros(model.size), np.ones(model.size)
-        noise, constants = model.noise_slice, slice(model.size - model.constant_count, model.size)
+        noise, constants = model.noise_slice, model.constant_slice
         start = np.asarray(model.init(jax.random.key(0)))
         self.mean[noise], self.sd[noise] = start[noise], _NOISE_SPREAD
         self.mean[constants] = start[constants]

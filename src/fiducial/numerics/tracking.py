@@ -1,12 +1,22 @@
-"""Gauss-Newton steps that keep parameters at the least-squares fit while the errors
+"""Gauss-Newton steps that keep the parameters at the least-squares fit while the errors
 move.
 
-Where the equation holds exactly, solutions are told apart by a few directions. How to
-go along them is known from the pilot fit and turned with the solution; exact rows are
-restored with the pilot fit's factorisation. Steps follow the *true* gradient of the
-data's energy, so that they end only where it is least. What the next move of the errors
-will do to the fit is foreseen with the same tangent, so that the parameters do not lag
-behind."""
+For given errors ``z`` the parameters that Algorithm 1 aims at minimise the energy over
+``theta``. Where the equation holds exactly, solutions near the pilot fit differ along a
+few informed directions only. With ``M`` the moves of the parameters along these
+directions, ``T = J M`` the tangent (what they do to the whitened means) and ``R`` moves
+that bring exact rows back, one step goes from ``theta`` to
+
+    theta + M (T^T T)^-1 (-M^T dU/dtheta / kappa + T^T (gap(z') - gap(z))) - R drift.
+
+The first term follows the *true* gradient of the energy, so that steps end only where
+it is least; the second foresees what the next errors ``z'`` do to the fit, so that the
+parameters do not lag behind; the third is a chord step back to the equation. ``M`` and
+``R`` come from the pilot fit. ``M`` is turned with the solution, and both are computed
+anew where the exact rows have drifted too far.
+
+Where a whole function is free, tangents turn too fast for that, but there are fewer
+rows: each step then has a Jacobian of its own."""
 
 from typing import NamedTuple
 
@@ -16,41 +26,46 @@ import jax.scipy.linalg as jsl
 from jaxtyping import Array, Float
 
 from ..device import apply_if
-from ..model.model import Data, Model
+from ..model.model import Model
 from .energy import Energy, Evaluation
 from .least_squares import damped_solver, eliminate
 from .linearisation import CORRECTION, RELEASE, Linearisation, jacobians, most_directions
 from .nearby_solutions import only, view_at
 
-_LONGEST = 0.1
-"""The logarithm of an unknown noise size moves no further than this in one step."""
-_CAUTION = 30.0
-"""Where a whole function is free, steps are so many times more costly than the ridge
-says: the network bends within them.
+_LONGEST_SIZE_STEP = 0.1
+"""Largest change of the logarithm of an unknown noise size in one step, about a tenth
+of the size.
 """
-
-
-_TURN, _FACTOR = 0.05, 0.2
-"""Where exact rows have slipped so far, in standard errors of the data, the tangent
-is turned, and they are factored anew.
+_CAUTION = 30.0
+"""Factor on the ridge of a step where a whole function is free: the network bends
+within longer steps, which the ridge of the fit does not count.
+"""
+_TURN_BEYOND = 0.05
+"""Drift of the exact rows, in standard errors of the data, beyond which the tangent is
+turned within a draw.
+"""
+_REFACTOR_BEYOND = 0.2
+"""Drift of the exact rows, in standard errors of the data, beyond which they are
+factored anew. Without, straight lines through eight data drift away from their
+equation (tests/exact/test_efi.py, few data with large errors).
 """
 
 
 class Tracker(NamedTuple):
-    """How the parameters follow the data.
+    """Moves by which the parameters follow the data.
 
     Attributes:
-        along: how to move at the pilot fit so that each informed direction rises by one
-            and exact rows stay.
-        restore: how to move so that exact rows fall by given amounts and informed
-            directions stay; single precision is enough.
-        moves: the first, turned to where the solution is.
-        tangent: what they do to the whitened means of the noisy rows.
+        along: moves at the last factorisation, each of which raises one informed
+            direction by one and keeps the exact rows.
+        restore: ``R``, moves that lower each exact row by one and keep the informed
+            directions; single precision is enough.
+        moves: ``M``, the moves ``along`` turned to where the solution is.
+        tangent: ``T``, what ``moves`` do to the whitened means of the noisy rows.
         informed: orthonormal directions of the noisy rows that are informed at the
             pilot fit, times the roots of their shares.
-        longest: how far parameters go in a step at most: as far as at the pilot fit for
-            a standard error. Where a network can hardly go on in some direction, others
-            would have them go any distance.
+        longest: largest length of a step: that of a move by one standard error at the
+            pilot fit. Where a network can hardly go on in some direction, others would
+            have to go any distance.
     """
 
     along: Float[Array, "p r"]
@@ -62,71 +77,72 @@ class Tracker(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """Where the parameters go, and how far off the fit they were (a sum of squares,
-    in standard errors).
+    """Outcome of a step.
+
+    Attributes:
+        theta: the parameters after it.
+        lag: squared distance of the parameters from the fit before it, in standard
+            errors.
     """
 
     theta: Float[Array, " p"]
     lag: Float[Array, ""]
 
 
-def tracker(model: Model, fit: Linearisation) -> Tracker:
-    """At the pilot fit."""
+def start_tracking(model: Model, fit: Linearisation) -> Tracker:
+    """Return the tracker at the pilot fit."""
     along = fit.along[:, : most_directions(model)]
-    restore = fit.restore - fit.along @ (fit.basis.T @ fit.side_effect)
-    longest = jnp.sqrt(jnp.max(jnp.sum(along**2, axis=0), initial=0.0))
-    at = Tracker(
-        along,
-        restore,
-        along,
-        fit.basis[:, : along.shape[1]],
-        fit.basis * jnp.sqrt(fit.share),
-        longest,
+    tracker = Tracker(
+        along=along,
+        restore=fit.restore - fit.along @ (fit.basis.T @ fit.side_effect),
+        moves=along,
+        tangent=fit.basis[:, : along.shape[1]],
+        informed=fit.basis * jnp.sqrt(fit.share),
+        longest=jnp.sqrt(jnp.max(jnp.sum(along**2, axis=0), initial=0.0)),
     )
-    return turn(model, fit.theta, fit.theta, at)
+    return turn_tangent(model, fit.theta, fit.theta, tracker)
 
 
-def renew(
-    energy: Energy, at: Tracker, theta: Float[Array, " p"], slip: Float[Array, " e"]
+def refresh(
+    energy: Energy, tracker: Tracker, theta: Float[Array, " p"], drift: Float[Array, " e"]
 ) -> Tracker:
-    """The same with the exact rows factored anew at ``theta``, where they have slipped
-    too far.
+    """Return the tracker with moves and tangent computed anew at ``theta``, where the
+    exact rows have drifted too far.
 
-    The pilot fit's factorisation brings back small slips only: far from it corrections
-    fall short or overshoot, and the next are larger.
+    The pilot fit's factorisation brings back small drifts only: far from it corrections
+    fall short or overshoot, and the next ones are larger.
 
     Arguments:
         energy: the energy.
-        at: how to follow so far.
+        tracker: the tracker so far.
         theta: the parameters.
-        slip: how far exact rows are from where the pilot fit has them.
+        drift: how far exact rows are from where the pilot fit has them.
     """
     model, pilot = energy.model, energy.fit.theta
-    if model.has_free_function or not slip.size:
-        return at
-    size = slip_size(energy, slip)
-    at = apply_if(size > _FACTOR, lambda at: _factored(model, pilot, theta, at), at)
-    return apply_if(size > _TURN, lambda at: turn(model, pilot, theta, at), at)
-
-
-def slip_size(energy: Energy, slip: Float[Array, " e"]) -> Float[Array, ""]:
-    """How far exact rows have slipped, in standard errors of the data."""
-    return (energy.model.precision(energy.fit.theta) * jnp.linalg.norm(slip)).astype(slip.dtype)
-
-
-def _factored(
-    model: Model, pilot: Float[Array, " p"], theta: Float[Array, " p"], at: Tracker
-) -> Tracker:
-    """How to move from ``theta`` along the pilot fit's directions, and so that exact
-    rows fall by given amounts while these stay.
-    """
-    stretch, directions = (
-        jnp.asarray(model.prior_scale)[:, None],
-        at.informed[:, : at.along.shape[1]].astype(jnp.float64),
+    if model.has_free_function or not drift.size:
+        return tracker
+    size = drift_in_errors(energy, drift)
+    tracker = apply_if(
+        size > _REFACTOR_BEYOND, lambda t: _refactor(model, pilot, theta, t), tracker
     )
+    return apply_if(size > _TURN_BEYOND, lambda t: turn_tangent(model, pilot, theta, t), tracker)
+
+
+def drift_in_errors(energy: Energy, drift: Float[Array, " e"]) -> Float[Array, ""]:
+    """Return the length of a drift of the exact rows, in standard errors of the data."""
+    return (energy.model.precision(energy.fit.theta) * jnp.linalg.norm(drift)).astype(drift.dtype)
+
+
+def _refactor(
+    model: Model, pilot: Float[Array, " p"], theta: Float[Array, " p"], tracker: Tracker
+) -> Tracker:
+    """Return the tracker with ``along`` and ``restore`` computed at ``theta``, for the
+    informed directions of the pilot fit.
+    """
+    scale = jnp.asarray(model.prior_scale)[:, None]
+    directions = tracker.informed[:, : tracker.along.shape[1]].astype(jnp.float64)
     noisy, exact = (
-        j * stretch.T
-        for j in jacobians(model, theta.astype(jnp.float64), pilot.astype(jnp.float64))
+        j * scale.T for j in jacobians(model, theta.astype(jnp.float64), pilot.astype(jnp.float64))
     )
     held = damped_solver(exact, jnp.asarray(RELEASE * len(exact)))(exact @ noisy.T)
     along = (noisy.T - held) @ directions
@@ -134,108 +150,150 @@ def _factored(
     rise = directions.T @ noisy @ jnp.concatenate([along, back], axis=1)
     real = jnp.sum(directions**2, axis=0) > 0
     rise = jnp.where(real[:, None], rise, 0.0)
-    along = (
-        along @ eliminate(only(rise[:, : len(real)], real), jnp.diag(real.astype(jnp.float64)))[0]
-    )
+    unit = jnp.diag(real.astype(jnp.float64))
+    along = along @ eliminate(only(rise[:, : len(real)], real), unit)[0]
     back = back - along @ rise[:, len(real) :]
-    return at._replace(
-        along=(stretch * along).astype(at.along.dtype),
-        restore=(stretch * back).astype(at.restore.dtype),
+    return tracker._replace(
+        along=(scale * along).astype(tracker.along.dtype),
+        restore=(scale * back).astype(tracker.restore.dtype),
     )
 
 
-def turn(
-    model: Model, pilot: Float[Array, " p"], theta: Float[Array, " p"], at: Tracker
+def turn_tangent(
+    model: Model, pilot: Float[Array, " p"], theta: Float[Array, " p"], tracker: Tracker
 ) -> Tracker:
-    """The same with the tangent at ``theta``."""
+    """Return the tracker with ``moves`` and ``tangent`` at ``theta``."""
     if model.has_free_function:
-        return at
-    seen = view_at(model, pilot, theta, at.along, at.restore)
-    return at._replace(
-        moves=seen.moves.astype(at.along.dtype), tangent=seen.tangent.astype(at.along.dtype)
-    )
+        return tracker
+    view = view_at(model, pilot, theta, tracker.along, tracker.restore)
+    dtype = tracker.along.dtype
+    return tracker._replace(moves=view.moves.astype(dtype), tangent=view.tangent.astype(dtype))
 
 
 def follow(
     energy: Energy,
-    at: Tracker,
+    tracker: Tracker,
     theta: Float[Array, " p"],
     gradient: Float[Array, " p"],
-    seen: Evaluation,
+    evaluation: Evaluation,
     z: Float[Array, " n"],
-    data: Data,
 ) -> Followed:
-    """Where the fit is once the errors have moved to ``z``.
+    """Return the parameters of the least-squares fit once the errors have moved to
+    ``z``, by one Gauss-Newton step.
 
     Arguments:
         energy: the energy.
-        at: how to follow.
-        theta: parameters before.
+        tracker: the moves to follow by.
+        theta: the parameters before.
         gradient: of the data's energy there (and the ridge's), for the errors before.
-        seen: what that evaluation saw.
+        evaluation: by-products of that evaluation.
         z: the errors now.
-        data: observed values.
     """
-    model, place, pilot, dtype = (
-        energy.model,
-        energy.model.noise_slice,
-        energy.fit.theta,
-        theta.dtype,
+    theta = _with_sizes_moved(energy, tracker, theta, evaluation, z)
+    change = energy.collapse(energy.gap(evaluation.means, theta, z) - evaluation.gap)
+    if energy.model.has_free_function:
+        return _follow_free_function(energy, theta, gradient, change)
+    return _follow_solution(energy, tracker, theta, gradient, change, evaluation.drift)
+
+
+def _with_sizes_moved(
+    energy: Energy,
+    tracker: Tracker,
+    theta: Float[Array, " p"],
+    evaluation: Evaluation,
+    z: Float[Array, " n"],
+) -> Float[Array, " p"]:
+    """Return the parameters with unknown noise sizes moved by a Gauss-Newton step on the
+    gaps, less the informed part of these, which the other parameters can take away.
+
+    Sizes alone among the parameters act differently in every step, as they multiply the
+    errors.
+    """
+    place = energy.model.noise_slice
+    if place.stop == place.start:
+        return theta
+
+    def gap(raw: Array) -> Array:
+        return energy.gap(evaluation.means, theta.at[place].set(raw), z)
+
+    def informed_part(rows: Array) -> Array:
+        return tracker.informed.T @ energy.collapse(rows)
+
+    rows = gap(theta[place])
+    columns = jax.jacfwd(gap)(theta[place])
+    informed = jax.vmap(informed_part, in_axes=1, out_axes=1)(columns)
+    right = columns.T @ rows - informed.T @ informed_part(rows)
+    move = -eliminate(columns.T @ columns - informed.T @ informed, right[:, None])[0][:, 0]
+    return theta.at[place].add(jnp.clip(move, -_LONGEST_SIZE_STEP, _LONGEST_SIZE_STEP))
+
+
+def _follow_solution(
+    energy: Energy,
+    tracker: Tracker,
+    theta: Float[Array, " p"],
+    gradient: Float[Array, " p"],
+    change: Float[Array, " k"],
+    drift: Float[Array, " e"],
+) -> Followed:
+    """Return the step along the informed directions of an equation that holds exactly;
+    see the module's text for its formula.
+    """
+    real = jnp.sum(tracker.along**2, axis=0) > 0
+    gram = only(tracker.tangent.T @ tracker.tangent, real)
+    right = jnp.stack(
+        [-tracker.moves.T @ gradient / energy.stiffness, tracker.tangent.T @ change], axis=1
     )
+    found, _ = eliminate(gram, jnp.where(real[:, None], right, 0.0))
+    coordinates = found[:, 0] + found[:, 1]
+    move = _limit_effect(tracker.moves @ coordinates, tracker.tangent @ coordinates)
+    # a drift is brought back before the next step adds to it
+    move = _limit_length(move / jnp.maximum(1.0, drift_in_errors(energy, drift)), tracker.longest)
+    back = (tracker.restore @ drift.astype(tracker.restore.dtype)).astype(theta.dtype)
+    back = _limit_length(back, tracker.longest)
+    return Followed(theta + move - back, lag=right[:, 0] @ found[:, 0])
 
-    def inside(rows: Array) -> Array:
-        return at.informed.T @ energy.collapse(rows)
 
-    if place.stop > place.start:
-        # how unknown error sizes must change; they alone among the parameters act
-        # differently in every step
+def _follow_free_function(
+    energy: Energy,
+    theta: Float[Array, " p"],
+    gradient: Float[Array, " p"],
+    change: Float[Array, " k"],
+) -> Followed:
+    """Return the ridge-damped Gauss-Newton step where a whole function is free.
 
-        def gap(raw: Array) -> Array:
-            return energy.gap(seen.means, theta.at[place].set(raw), z, data)
-
-        rows, columns = gap(theta[place]), jax.jacfwd(gap)(theta[place])
-        shares = jax.vmap(inside, in_axes=1, out_axes=1)(columns)
-        right = columns.T @ rows - shares.T @ inside(rows)
-        move = -eliminate(columns.T @ columns - shares.T @ shares, right[:, None])[0][:, 0]
-        theta = theta.at[place].add(jnp.clip(move, -_LONGEST, _LONGEST))
-    coming = energy.collapse(energy.gap(seen.means, theta, z, data) - seen.gap)
-    if not model.has_free_function:
-        real = jnp.sum(at.along**2, axis=0) > 0
-        gram = only(at.tangent.T @ at.tangent, real)
-        right = jnp.stack([-at.moves.T @ gradient / energy.typical, at.tangent.T @ coming], axis=1)
-        found, _ = eliminate(gram, jnp.where(real[:, None], right, 0.0))
-        move = at.moves @ (found[:, 0] + found[:, 1])
-        restored = (at.restore @ seen.slip.astype(at.restore.dtype)).astype(dtype)
-        move = _short(move, at.tangent @ (found[:, 0] + found[:, 1]))
-        # what has slipped is brought back before the next slips
-        move, restored = (
-            _within(move / jnp.maximum(1.0, slip_size(energy, seen.slip)), at.longest),
-            _within(restored, at.longest),
-        )
-        return Followed(theta + move - restored, right[:, 0] @ found[:, 0])
-    # where a whole function is free the tangent turns too fast for that of the pilot
-    # fit, but there are fewer rows
-    noisy, exact = (j.astype(dtype) for j in jacobians(model, theta, pilot.astype(dtype)))
-    free = jnp.asarray(model.prior_scale, dtype).at[place].set(0.0)
-    jacobian = jnp.concatenate([noisy, jnp.sqrt(energy.firmness) * exact]) * free
-    slopes = free[:, None] * jnp.stack([gradient / energy.typical, -noisy.T @ coming], axis=1)
+    With ``c`` for ``_CAUTION``, ``J`` the rows of all groups and both gradients ``g``
+    in units of the prior scales, it is ``-(J^T J + c)^-1 g``, solved in the dual form.
+    """
+    model, dtype = energy.model, theta.dtype
+    pilot = energy.fit.theta.astype(dtype)
+    noisy, exact = (j.astype(dtype) for j in jacobians(model, theta, pilot))
+    scale = jnp.asarray(model.prior_scale, dtype).at[model.noise_slice].set(0.0)
+    jacobian = jnp.concatenate([noisy, jnp.sqrt(energy.exact_weight_ratio) * exact]) * scale
+    slopes = scale[:, None] * jnp.stack([gradient / energy.stiffness, -noisy.T @ change], axis=1)
     factor = jsl.cho_factor(jacobian @ jacobian.T + _CAUTION * jnp.eye(len(jacobian), dtype=dtype))
-    found = (
-        -free[:, None] * (slopes - jacobian.T @ jsl.cho_solve(factor, jacobian @ slopes)) / _CAUTION
-    )
+    solved = slopes - jacobian.T @ jsl.cho_solve(factor, jacobian @ slopes)
+    found = -scale[:, None] * solved / _CAUTION
     move = found[:, 0] + found[:, 1]
-    return Followed(theta + _short(move, noisy @ move), jnp.sum((noisy @ found[:, 0]) ** 2))
+    return Followed(
+        theta + _limit_effect(move, noisy @ move), lag=jnp.sum((noisy @ found[:, 0]) ** 2)
+    )
 
 
-def _short(move: Float[Array, " p"], effect: Float[Array, " k"]) -> Float[Array, " p"]:
-    """The same move, shortened where it would change a datum by more than a standard
+def _limit_effect(move: Float[Array, " p"], effect: Float[Array, " k"]) -> Float[Array, " p"]:
+    """Return the move, shortened where it would change a datum by more than a standard
     error: the tangent is not good for more.
     """
     return move / jnp.maximum(1.0, jnp.max(jnp.abs(effect)))
 
 
-def _within(move: Float[Array, " p"], longest: Float[Array, ""]) -> Float[Array, " p"]:
-    """The same move, no longer than that."""
-    return move * jnp.minimum(
-        1.0, longest / jnp.maximum(jnp.linalg.norm(move), jnp.finfo(move.dtype).tiny)
-    )
+def _limit_length(move: Float[Array, " p"], longest: Float[Array, ""]) -> Float[Array, " p"]:
+    """Return the move, shortened to a largest length."""
+    length = jnp.maximum(jnp.linalg.norm(move), jnp.finfo(move.dtype).tiny)
+    return move * jnp.minimum(1.0, longest / length)
+
+
+def measure_lag(energy: Energy, tracker: Tracker, evaluation: Evaluation) -> Float[Array, ""]:
+    """Return the squared distance of the parameters from the fit, in standard errors:
+    the informed part of the gaps.
+    """
+    return jnp.sum((tracker.informed.T @ energy.collapse(evaluation.gap)) ** 2)

@@ -45,7 +45,7 @@ class DropoutPasses(AbstractPhase):
         self, model: Model, data: Data, state: PassState, progress: Array, *, key: PRNGKeyArray
     ) -> tuple[PassState, Info]:
         units = kept_units(per_unit(model, state.rates), (), key)
-        shown = model.scale_units(state.theta, units)
+        shown = model.ansatz.scale_hidden_units(state.theta, units)
         return state._replace(shown=shown), {"left out": jnp.mean(units == 0)}
 
     def draw(self, state: PassState) -> Drawn:

@@ -135,7 +135,7 @@ class DropoutTraining(AbstractPhase):
             units = kept_units(
                 per_unit(model, self.rates(logits)), (), jax.random.fold_in(key, len(model.groups))
             )
-            shown = model.scale_units(theta, units)
+            shown = model.ansatz.scale_hidden_units(theta, units)
         for i in range(len(logits) if self.rate is None else 0):
             info[f"rate {i}"] = self.rates(logits)[i]
         return TrainingState(theta, logits, optimiser, shown), info

@@ -1,40 +1,102 @@
-"""Extended fiducial inference: the errors wander, and the hyper-network learns which
-parameters go with them.
-"""
+"""Algorithm 1 of the paper: extended fiducial inference by a chain over the errors.
 
-from collections.abc import Callable
+``z`` are the standardised errors of the noisy observations, ``w`` the weights of the
+w-network, ``theta_i`` its answer for observation i and ``theta_bar`` their mean, ``U``
+the energy, ``lambda = 1 / epsilon``, ``v`` the step size of the errors and ``gamma``
+that of the weights. One *draw* takes ``thin`` iterations.
+
+    (i) initialisation                                   FiducialChain.init
+        theta^ <- pilot fit (the phase before), linearised        linearise
+        z <- errors of the pilot fit                              _first_errors
+        w <- a network with theta_bar = theta^ for every z        initial_network
+
+    for each draw                                        FiducialChain.step
+        turn the tangent of the pilot fit to theta_bar            turn_tangent
+        weights of lambda U, v, gamma, noise of all iterations    _plan
+        for each of thin iterations                               iterate
+            m_i <- encoder(x_i, y_i, z_i)                         encode
+            theta_bar <- mean(m) W + b                            mean_answer
+            lambda U and its derivatives by theta_bar and z       AbstractUpdate.gradients
+            (ii) latent variable imputation
+                force <- -z - d(lambda U)/dz                      iterate
+                force <- force - path through the w-network       _force_through_network
+                z <- z + v force + sqrt(2 v) N(0, 1)              AbstractKernel.step
+            (iii) parameter updating
+                w <- w moved to follow the errors                 AbstractUpdate.step
+        (iv) fiducial sample collection
+            theta_bar at the last z and w is the draw             _record
+
+    (v) statistical inference                            methods/_chain_answer.py
+
+With ``GradientDescent`` and ``SGLD``, the paper's settings, this is Algorithm 1 as
+written. The default differs from it in three things:
+
+- Step (iii) sets the last layer of the w-network so that its answer is the Gauss-Newton
+  target, the least-squares fit to the data less the *new* errors (``GaussNewton``).
+  Algorithm 1 takes a gradient step for the old ones.
+- The force leaves out the path through the w-network, that is ``dU/dtheta_bar
+  dtheta_bar/dz`` and the scatter of the ``theta_i``: at the Gauss-Newton target
+  ``dU/dtheta_bar`` vanishes.
+- Step (ii) uses a kernel with momentum (``SGHMC``), as the paper's conclusion proposes.
+
+In all cases both steps use the one evaluation at ``z`` and ``w`` before either has
+moved."""
+
 from typing import Any, ClassVar, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..kernels.base import AbstractKernel
+from ..kernels.base import KernelState
 from ..model.model import Data, Model
-from ..numerics.energy import Energy, Terms
-from ..numerics.hyper_network import HyperNetwork, answer, encode, initial_network
+from ..numerics.hyper_network import (
+    HyperNetwork,
+    HyperNetworkShape,
+    initial_network,
+    respond,
+)
 from ..numerics.linearisation import Linearisation, collapse, linearise, probe
 from ..numerics.mixing import convergence
 from ..numerics.nearby_solutions import MOST_POINTS
-from ..numerics.tracking import Tracker, renew, tracker, turn
-from ..numerics.weight_update import AbstractUpdate, Now, lag_of, respond, scatter_slope
+from ..numerics.tracking import Tracker, measure_lag, start_tracking, turn_tangent
+from ._fiducial_iteration import Dynamics, Iterate, Plan, Setting, Sums, iterate
 from .base import AbstractPhase, Drawn, Info
+
+_FEWEST_DRAWS = 20
+"""Draws after the warm-up below which an effective sample size says nothing."""
+
+
+class Sampling(eqx.Module):
+    """Which iterations give draws, and how many draws are enough.
+
+    Attributes:
+        thin: iterations between two draws.
+        warm_up: draws at the start that do not count.
+        effective: stop when the other draws of all chains together have this effective
+            sample size; None for all draws.
+    """
+
+    thin: int
+    warm_up: int
+    effective: int | None = None
 
 
 class ChainState(NamedTuple):
-    """What the next iterations need.
+    """State between two draws.
 
     Attributes:
-        theta: the network's answer.
+        theta: ``theta_bar``, the last answer of the w-network.
         fit: the pilot fit, linearised.
-        tracker: how to follow from there.
-        network: weights of the hyper-network.
-        memory: what the update of the weights carries.
+        tracker: moves by which the parameters follow the data.
+        network: the weights ``w``.
+        update_memory: what the update of the weights carries along.
         z: the errors of all noisy observations.
-        momentum: what the kernel carries.
-        neck: mean of the neck's outer products so far.
-        age: records so far.
+        kernel_state: what the kernel carries along.
+        neck_moment: mean of ``m m^T`` over all draws so far.
+        draw_count: number of draws so far.
         drawn: the last draw.
     """
 
@@ -42,53 +104,33 @@ class ChainState(NamedTuple):
     fit: Linearisation
     tracker: Tracker
     network: HyperNetwork
-    memory: Any
+    update_memory: Any
     z: Float[Array, " n"]
-    momentum: Any
-    neck: Float[Array, "d d"]
-    age: Array
+    kernel_state: KernelState
+    neck_moment: Float[Array, "d d"]
+    draw_count: Array
     drawn: Drawn
 
 
 class FiducialChain(AbstractPhase):
-    """Algorithm 1 of the paper: each step is ``thin`` iterations and gives one draw.
-
-    An iteration evaluates energy and gradient once, lets the kernel move the errors,
-    and lets the update move the weights of the hyper-network.
+    """Algorithm 1 for one chain; each step of the phase gives one draw. See the
+    module's text for the algorithm.
 
     Arguments:
-        steps: number of draws, those of the warm-up included.
-        thin: iterations between two draws.
-        warm_up: draws at the start that do not count.
-        effective: the other draws of all chains together are enough when worth so many
-            independent ones; None for all steps.
-        kernel: moves the errors.
-        update: moves the weights.
-        terms: weights of the energy's terms at a progress from 0 to 1.
-        size: step size of the kernel at that progress, one or one for each error.
-        hidden: widths of the encoder's hidden layers.
-        neck: width of the neck.
-        neck_sd: standard deviation of noise that is added to the neck.
-        last_layers: only so many layers of the model's network are the hyper-network's
-            answer; None for all.
-        plain: start from a fresh network of the model instead of the pilot fit, and let
-            the hyper-network give parameters for inputs and outputs in the user's
-            units, as the paper has them.
+        steps: largest number of draws, those of the warm-up included.
+        sampling: which iterations give draws, and how many draws are enough.
+        shape: widths of the w-network.
+        dynamics: what moves errors and weights.
+        plain: start from a fresh network of the model and fresh errors instead of the
+            pilot fit's, and let the w-network give parameters for inputs and outputs in
+            the user's units, as the paper has them.
         dtype: of the iterations.
     """
 
     steps: int
-    thin: int
-    warm_up: int
-    effective: int | None
-    kernel: AbstractKernel
-    update: AbstractUpdate
-    terms: Callable[[Model, Linearisation, Array], Terms]
-    size: Callable[[Model, Linearisation, Array], Array]
-    hidden: tuple[int, ...]
-    neck: int
-    neck_sd: float = 0.0
-    last_layers: int | None = None
+    sampling: Sampling
+    shape: HyperNetworkShape
+    dynamics: Dynamics
     plain: bool = False
     dtype: Any = jnp.float64
     name: ClassVar[str] = "draw"
@@ -99,207 +141,181 @@ class FiducialChain(AbstractPhase):
         return 1
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> ChainState:
-        model = model.thinned(MOST_POINTS).with_free_layers(self.last_layers)
+        model = self._restrict(model)
         keys = jax.random.split(key, 4)
-        pilot = linearise(model, previous.theta.astype(jnp.float64), data)
-        follows = tracker(model, pilot)
-        count = sum(g.y.size for g in model.groups if not g.exact)
-        theta = pilot.theta
-        if self.plain:  # layers that are held stay as the pilot fit has them
-            theta = jnp.where(model.free_mask > 0, model.init(keys[0]) / model.unit_factors, theta)
-        fit, follows, theta = jax.tree.map(lambda v: v.astype(self.dtype), (pilot, follows, theta))
+        fit = linearise(model, previous.theta.astype(jnp.float64), data)
+        tracker = start_tracking(model, fit)
+        theta = self._first_theta(model, fit, key=keys[0])
+        fit, tracker, theta = jax.tree.map(lambda v: v.astype(self.dtype), (fit, tracker, theta))
         # read in every iteration, which takes longer than to multiply with it; what one
         # correction leaves the next one finds
-        follows = follows._replace(restore=follows.restore.astype(jnp.float32))
-        # from the pilot fit's own errors, where nothing pulls, or from any at all
-        own = jnp.concatenate([fit.errors[g.name] for g in model.groups if not g.exact])
-        z = jax.random.normal(keys[1], (count,), self.dtype) if self.plain else own
-        network = initial_network(
-            theta * self._units(model),
-            self._rows(model, data, z).shape[1],
-            self.hidden,
-            self.neck,
-            key=keys[2],
-        )
-        extra = self._extra(model, fit, theta, theta, z)
+        tracker = tracker._replace(restore=tracker.restore.astype(jnp.float32))
+        z = self._first_errors(model, fit, key=keys[1])
+        setting = self._setting(model, data, fit)
+        inputs = setting.inputs(z).shape[1]
+        network = initial_network(theta * setting.units, inputs, self.shape, key=keys[2])
         return ChainState(
-            theta,
+            theta=theta,
             # what only draws around the fit need is left behind
-            fit._replace(
+            fit=fit._replace(
                 along=fit.along[:, :0],
                 restore=fit.restore[:, :0],
                 side_effect=fit.side_effect[:, :0],
             ),
-            follows,
-            network,
-            self.update.init(network),
-            z,
-            self.kernel.init(z, key=keys[3]),
-            jnp.zeros((self.neck, self.neck), self.dtype),
-            jnp.asarray(0),
-            Drawn(theta[None], extra),
+            tracker=tracker,
+            network=network,
+            update_memory=self.dynamics.update.init(network),
+            z=z,
+            kernel_state=self.dynamics.kernel.init(z, key=keys[3]),
+            neck_moment=jnp.zeros((self.shape.neck, self.shape.neck), self.dtype),
+            draw_count=jnp.asarray(0),
+            drawn=Drawn(theta[None], self._judged_by(setting, theta, theta, z)),
         )
 
     def step(
         self, model: Model, data: Data, state: ChainState, progress: Array, *, key: PRNGKeyArray
     ) -> tuple[ChainState, Info]:
-        model = model.thinned(MOST_POINTS).with_free_layers(self.last_layers)
+        model = self._restrict(model)
         data = {name: y.astype(self.dtype) for name, y in data.items()}
-        zero, units = jnp.asarray(0.0, self.dtype), self._units(model)
-
-        at = turn(model, state.fit.theta, state.theta, state.tracker)
-
-        def ahead(now: Array) -> Any:
-            followed = (
-                self.terms(model, state.fit, now),
-                self.size(model, state.fit, now),
-                self.update.plan(now),
-            )
-            return jax.tree.map(lambda v: jnp.asarray(v, self.dtype), followed)
-
-        # all schedules and random numbers at once: one by one they would be programs of
-        # their own in every iteration
-        planned = jax.vmap(ahead)(progress + jnp.arange(self.thin) / (self.thin * self.steps))
-        noises = jax.random.normal(
-            jax.random.fold_in(key, self.thin), (self.thin, state.z.size), self.dtype
+        setting = self._setting(model, data, state.fit)
+        zero = jnp.asarray(0.0, self.dtype)
+        start = Iterate(
+            network=state.network,
+            update_memory=state.update_memory,
+            z=state.z,
+            kernel_state=state.kernel_state,
+            neck_moment=jnp.zeros_like(state.neck_moment),
+            tracker=turn_tangent(model, state.fit.theta, state.theta, state.tracker),
+            sums=Sums(zero, zero, zero),
         )
+        plans = self._plan(setting, progress, key)
 
-        def iterate(i: Array, carry: Any) -> Any:
-            network, memory, z, momentum, neck, at, sums = carry
-            own = jax.random.fold_in(key, i)
-            (terms, size, plan), noise = jax.tree.map(lambda v: v[i], (planned, noises))
-            energy = Energy(model, state.fit, terms)
-            necks, pull = jax.vjp(
-                lambda encoder, z: self._neck(encoder, self._rows(model, data, z), own),
-                network.encoder,
-                z,
-            )
-            theta = answer(network, necks) / units
-            slopes = self.update.slopes(energy, theta, z, data, key=jax.random.fold_in(own, 3))
-            slopes = slopes._replace(
-                theta=slopes.theta / units, for_weights=slopes.for_weights / units
-            )
-            force = -slopes.z - z
-            if not self.update.keeps_up:
-                force -= pull(
-                    network.out @ slopes.theta / len(necks)
-                    + scatter_slope(network, necks, terms.together)
-                )[1]
-            moved, momentum = self.kernel.step(z, momentum, force, size, noise)
-            view = Now(
-                theta,
-                slopes,
-                necks,
-                lambda c: pull(c)[0],
-                self._rows(model, data, moved),
-                moved,
-                plan,
-            )
-            if self.update.keeps_up:
-                at = renew(energy, at, theta, slopes.seen.slip)
-            network, memory, lag = self.update.step(network, memory, energy, at, data, view)
-            sums = jax.tree.map(
-                jnp.add, sums, (slopes.seen.data_energy, slopes.seen.exact_energy, lag)
-            )
-            return network, memory, moved, momentum, neck + necks.T @ necks / len(necks), at, sums
+        def one(i: Array, now: Iterate) -> Iterate:
+            plan = jax.tree.map(lambda v: v[i], plans)
+            return iterate(self.dynamics, setting, plan, now, key=jax.random.fold_in(key, i))
 
-        begin = (
-            state.network,
-            state.memory,
-            state.z,
-            state.momentum,
-            jnp.zeros_like(state.neck),
-            at,
-            (zero, zero, zero),
-        )
-        network, memory, z, momentum, neck, at, sums = jax.lax.fori_loop(
-            0, self.thin, iterate, begin
-        )
-        rows = self._rows(model, data, z)
-        theta, frozen = respond(network, rows) / units, respond(state.network, rows) / units
-        drawn = Drawn(theta[None], self._extra(model, state.fit, theta, frozen, z))
-        weight = 1 / (state.age + 1.0).astype(self.dtype)
-        mean = (1 - weight) * state.neck + weight * neck / self.thin
-        after = state._replace(
-            theta=theta,
-            tracker=at,
-            network=network,
-            memory=memory,
-            z=z,
-            momentum=momentum,
-            neck=mean,
-            age=state.age + 1,
-            drawn=drawn,
-        )
-        data_energy, exact_energy, lag = (s / self.thin for s in sums)
-        end = progress + 1 / self.steps
-        terms, size = self.terms(model, state.fit, end), self.size(model, state.fit, end)
-        if not self.update.keeps_up:
-            energy = Energy(model, state.fit, terms)
-            lag = lag_of(energy, at, energy.of_data(theta, z, data)[1])
-        info = {
-            "data energy": data_energy,
-            "exact energy": exact_energy,
-            "lag": lag / jnp.maximum(1.0, jnp.sum(state.fit.share)),
-        }
-        return after, {
-            **info,
-            "stiffness": terms.typical,
-            "step size": jnp.mean(size),
-            "sensitivity": state.fit.sensitivity,
-        }
+        end = jax.lax.fori_loop(0, self.sampling.thin, one, start)
+        after = self._record(setting, state, end)
+        return after, self._info(setting, after, end, progress + 1 / self.steps)
 
     def enough(self, extra: dict[str, np.ndarray]) -> bool:
-        draws = extra["probe"][:, :, self.warm_up :]
-        if self.effective is None or draws.shape[2] < 20:
+        draws = extra["probe"][:, :, self.sampling.warm_up :]
+        if self.sampling.effective is None or draws.shape[2] < _FEWEST_DRAWS:
             return False
-        return all(convergence(one).effective.min() >= self.effective for one in draws)
+        return all(convergence(one).effective.min() >= self.sampling.effective for one in draws)
 
     def draw(self, state: ChainState) -> Drawn:
         return state.drawn
 
-    def _units(self, model: Model) -> Array:
-        return jnp.asarray(model.unit_factors if self.plain else np.ones(model.size), self.dtype)
+    def _restrict(self, model: Model) -> Model:
+        """Return the model with the equation at fewer points and only the layers free
+        that the w-network gives.
+        """
+        return model.thinned(MOST_POINTS).with_free_layers(self.shape.last_layers)
 
-    def _neck(self, encoder: Any, rows: Array, key: PRNGKeyArray) -> Array:
-        neck = encode(encoder, rows)
-        if self.neck_sd:
-            neck = neck + self.neck_sd * jax.random.normal(
-                jax.random.fold_in(key, 2), neck.shape, neck.dtype
+    def _setting(self, model: Model, data: Data, fit: Linearisation) -> Setting:
+        """Return what stays as it is throughout a run."""
+        units = model.unit_factors if self.plain else np.ones(model.size)
+        return Setting(model, data, fit, self.shape, jnp.asarray(units, self.dtype))
+
+    def _first_theta(self, model: Model, fit: Linearisation, *, key: PRNGKeyArray) -> Array:
+        """Return the parameters at the start: those of the pilot fit, or of a fresh
+        network.
+        """
+        if not self.plain:
+            return fit.theta
+        fresh = model.init(key) / model.unit_factors
+        # layers that are held stay as the pilot fit has them
+        return jnp.where(model.free_mask > 0, fresh, fit.theta)
+
+    def _first_errors(self, model: Model, fit: Linearisation, *, key: PRNGKeyArray) -> Array:
+        """Return the errors at the start: those of the pilot fit, where the energy pulls
+        at none, or random ones.
+        """
+        if self.plain:
+            count = sum(g.y.size for g in model.groups if not g.exact)
+            return jax.random.normal(key, (count,), self.dtype)
+        return jnp.concatenate([fit.errors[g.name] for g in model.groups if not g.exact])
+
+    def _plan(self, setting: Setting, progress: Array, key: PRNGKeyArray) -> Plan:
+        """Return the plans of all iterations of a draw, along the first axis.
+
+        All schedules and random numbers are made at once: one by one they would be
+        programs of their own in every iteration.
+        """
+        dynamics, thin = self.dynamics, self.sampling.thin
+        count = sum(g.y.size for g in setting.model.groups if not g.exact)
+
+        def scheduled(now: Array) -> Any:
+            values = (
+                dynamics.energy_weights(setting.model, setting.fit, now),
+                dynamics.step_size(setting.model, setting.fit, now),
+                dynamics.update.plan(now),
             )
-        return neck
+            return jax.tree.map(lambda v: jnp.asarray(v, self.dtype), values)
 
-    def _rows(self, model: Model, data: Data, z: Float[Array, " n"]) -> Float[Array, "n i"]:
-        """What the encoder is given: the point, the value and the error of each
-        observation, all of unit size.
+        weights, step_size, update = jax.vmap(scheduled)(
+            progress + jnp.arange(thin) / (thin * self.steps)
+        )
+        noise = jax.random.normal(jax.random.fold_in(key, thin), (thin, count), self.dtype)
+        return Plan(weights, step_size, update, noise)
+
+    def _record(self, setting: Setting, state: ChainState, end: Iterate) -> ChainState:
+        """Return the state with the answer of the last iterate as a draw: step (iv) of
+        Algorithm 1.
         """
-        box, noisy = model.problem.domain, [g for g in model.groups if not g.exact]
-        middle, reach = (box.upper + box.lower) / 2, (box.upper - box.lower) / 2
-        places = np.concatenate([(g.points.array - middle) / reach for g in noisy])
-        values = [
-            (data[g.name] - jnp.mean(data[g.name]))
-            / (jnp.std(data[g.name]) + jnp.finfo(self.dtype).tiny)
-            for g in noisy
-        ]
-        which = np.concatenate([np.full(g.y.size, i) for i, g in enumerate(noisy)])
-        errors = jnp.where(which[:, None] == np.arange(len(noisy)), z[:, None], 0.0)
-        return jnp.concatenate(
-            [jnp.asarray(places), jnp.concatenate(values)[:, None], errors], axis=1
-        ).astype(self.dtype)
+        inputs = setting.inputs(end.z)
+        theta = respond(end.network, inputs) / setting.units
+        with_weights_before = respond(state.network, inputs) / setting.units
+        drawn = Drawn(theta[None], self._judged_by(setting, theta, with_weights_before, end.z))
+        share = 1 / (state.draw_count + 1.0).astype(self.dtype)
+        moment = (1 - share) * state.neck_moment + share * end.neck_moment / self.sampling.thin
+        return state._replace(
+            theta=theta,
+            tracker=end.tracker,
+            network=end.network,
+            update_memory=end.update_memory,
+            z=end.z,
+            kernel_state=end.kernel_state,
+            neck_moment=moment,
+            draw_count=state.draw_count + 1,
+            drawn=drawn,
+        )
 
-    def _extra(
-        self, model: Model, fit: Linearisation, theta: Array, frozen: Array, z: Array
+    def _judged_by(
+        self, setting: Setting, theta: Array, with_weights_before: Array, z: Array
     ) -> dict[str, Array]:
-        """What draws are judged by: quantities of the answer, of the answer with the
-        weights of the draw before, and the errors.
+        """Return what a draw is judged by: quantities of the answer, those of the answer
+        with the weights of the draw before, the errors, and their informed part.
         """
+        model, fit = setting.model, setting.fit
+        sizes = model.noise_slice
         errors = model.split_by_group(z)
-        place = model.noise_slice
-        seen = [jnp.concatenate([probe(model, t), t[place]]) for t in (theta, frozen)]
         found = {
-            "probe": seen[0],
-            "frozen": seen[1],
+            "probe": jnp.concatenate([probe(model, theta), theta[sizes]]),
+            "frozen": jnp.concatenate(
+                [probe(model, with_weights_before), with_weights_before[sizes]]
+            ),
             "informed": fit.basis.T @ collapse(model, fit.theta, errors),
             "z": z,
         }
         return {name: jnp.asarray(v, self.dtype)[None] for name, v in found.items()}
+
+    def _info(self, setting: Setting, after: ChainState, end: Iterate, progress: Array) -> Info:
+        """Return what people and checks read of a draw, averaged over its iterations."""
+        model, fit, dynamics = setting.model, setting.fit, self.dynamics
+        means = jax.tree.map(lambda v: v / self.sampling.thin, end.sums)
+        weights = dynamics.energy_weights(model, fit, progress)
+        step_size = dynamics.step_size(model, fit, progress)
+        lag = means.lag
+        if not dynamics.update.stays_at_minimum:
+            energy = setting.energy(weights)
+            lag = measure_lag(energy, end.tracker, energy.of_data(after.theta, end.z)[1])
+        return {
+            "data energy": means.data_energy,
+            "exact energy": means.exact_energy,
+            "lag": lag / jnp.maximum(1.0, jnp.sum(fit.share)),
+            "stiffness": weights.stiffness,
+            "step size": jnp.mean(step_size),
+            "sensitivity": fit.sensitivity,
+        }

@@ -10,7 +10,7 @@ from .coordinates import coordinate_values, user_point
 
 
 class Field:
-    """The solution, or any function that stands for it, callable at one point.
+    """The solution, or another function of a point with named outputs.
 
     With one output the field itself is called, ``u(at)``. With several, each is an
     attribute, ``f.prey(at)`` or ``f["prey"](at)``, and ``f(at)`` is the vector of all.
@@ -23,31 +23,29 @@ class Field:
 
     def __init__(
         self,
-        evaluate: Callable[[Array], Array],
+        evaluate: Callable[[Any], Array],
         coordinates: tuple[str, ...],
         outputs: tuple[str, ...],
     ):
-        self._evaluate: Callable[[tuple[Array, ...]], Array] = lambda values: evaluate(
-            jnp.stack(values)
-        )
+        self._evaluate: Callable[[Any], Array] = evaluate
         self.coordinates = coordinates
         self.outputs = outputs
 
-    @classmethod
+    @staticmethod
     def of_coordinates(
-        cls,
         evaluate: Callable[[tuple[Array, ...]], Array],
         coordinates: tuple[str, ...],
         outputs: tuple[str, ...],
     ) -> "Field":
-        """A field from a function of the single coordinates."""
-        field = cls(lambda row: row, coordinates, outputs)
-        field._evaluate = evaluate
-        return field
+        """Return a field from a function of the tuple of coordinates."""
+        return _FieldOfTuple(evaluate, coordinates, outputs)
 
     def all(self, at: Any) -> Float[Array, " outputs"]:
-        """The vector of all outputs, also when there is only one."""
-        return self._evaluate(coordinate_values(self.coordinates, at))
+        """Return the vector of all outputs, also when there is only one."""
+        return self._at(coordinate_values(self.coordinates, at))
+
+    def _at(self, values: tuple[Array, ...]) -> Float[Array, " outputs"]:
+        return self._evaluate(jnp.stack(values))
 
     def __call__(self, at: Any) -> Array:
         value = self.all(at)
@@ -57,9 +55,7 @@ class Field:
         if name not in self.outputs:
             raise KeyError(f"no output '{name}'; the outputs are {', '.join(self.outputs)}")
         i = self.outputs.index(name)
-        return Field.of_coordinates(
-            lambda values: self._evaluate(values)[i : i + 1], self.coordinates, (name,)
-        )
+        return _FieldOfTuple(lambda values: self._at(values)[i : i + 1], self.coordinates, (name,))
 
     def __getattr__(self, name: str) -> "Field":
         if name.startswith("_"):
@@ -70,11 +66,20 @@ class Field:
             raise AttributeError(error.args[0]) from None
 
 
+class _FieldOfTuple(Field):
+    """A field whose function takes the tuple of coordinates, which Taylor polynomials
+    need: derivatives by the coordinates are then not taken through one vector.
+    """
+
+    def _at(self, values: tuple[Array, ...]) -> Float[Array, " outputs"]:
+        return self._evaluate(values)
+
+
 def field_of_functions(
     functions: dict[str, Callable[[Any], Any]], coordinates: tuple[str, ...]
 ) -> Field:
-    """A field from one plain function of a point per output: known truths, reference
-    solutions.
+    """Return a field from a function of a point for each output, such as a known truth
+    or a reference solution.
     """
 
     def evaluate(row: Float[Array, " d"]) -> Float[Array, " outputs"]:

@@ -1,6 +1,4 @@
-"""One group of observations, resolved against its problem: what a method computes
-with.
-"""
+"""One group of observations, resolved against its problem."""
 
 import dataclasses
 from collections.abc import Callable
@@ -20,19 +18,20 @@ class Group:
     """Values of one scalar quantity with a common noise model.
 
     Attributes:
-        name: what the group is called in results.
+        name: name of the group in results.
         quantity: ``(field, at, p) -> number``, the mean of the observations at a point.
         points: the point of each observation.
         sites: the distinct points, where the quantity is evaluated once.
         index: for each observation, the position of its point among ``sites``.
         y: the observed values, flat.
-        shape: the shape in which the user gave them.
+        shape: the shape in which the user gave the values.
         noise: the noise model, or None for exact values.
         output: the output that is observed directly, or None.
-        physics: whether the group states the equation.
+        physics: whether the quantity is the residual of the equation.
         first: for each site, the position of its first observation among the data.
-        filling: whether its points fill the domain by a rule, and were not chosen one
-            by one.
+        filling: whether a rule that fills the domain chose the points, and not a user.
+        observation: position among the problem's observations of the one that the group
+            belongs to; None for collocation points.
     """
 
     name: str
@@ -47,6 +46,7 @@ class Group:
     physics: bool
     first: np.ndarray
     filling: bool = False
+    observation: int | None = None
 
     @classmethod
     def resolve(
@@ -60,7 +60,7 @@ class Group:
         output: str | None = None,
         physics: bool = False,
     ) -> "Group":
-        """Match values to points, replicates included."""
+        """Return a group from values at points, one value or a row of replicates each."""
         label = f"observations of '{name}'"
         n = len(points)
         if y.ndim == 0:
@@ -80,25 +80,17 @@ class Group:
         sites, index = every.distinct()
         first = np.unique(index, return_index=True)[1]
         return cls(
-            name,
-            quantity,
-            every,
-            sites,
-            index,
-            y.reshape(-1),
-            y.shape,
-            noise,
-            output,
-            physics,
-            first,
-        )
-
-    def shares_points(self, other: "Group") -> bool:
-        """Whether another group has as many values at the same points, in the same
-        order.
-        """
-        return self.points.names == other.points.names and np.array_equal(
-            self.points.array, other.points.array
+            name=name,
+            quantity=quantity,
+            points=every,
+            sites=sites,
+            index=index,
+            y=y.reshape(-1),
+            shape=y.shape,
+            noise=noise,
+            output=output,
+            physics=physics,
+            first=first,
         )
 
     @property
@@ -108,17 +100,17 @@ class Group:
 
     @property
     def has_constant_value(self) -> bool:
-        """Whether it states an equation with the same value at all its points."""
+        """Whether an equation holds exactly, with one right-hand side at all points."""
         return self.exact and self.physics and bool(np.ptp(self.y) == 0)
 
     @property
     def may_move(self) -> bool:
-        """Whether the equation may as well be asked at other points of the domain."""
+        """Whether the equation may be imposed at other points of the domain instead."""
         return self.has_constant_value and self.filling
 
     def thinned(self, most: int) -> "Group":
-        """An exact group at some of its sites, chosen at random so that no pattern
-        of the points is kept; the data remain those of all.
+        """Return an exact group at no more than ``most`` of its sites, chosen at random
+        so that no pattern of the points remains.
         """
         if len(self.sites) <= most:
             return self
@@ -136,7 +128,7 @@ class Group:
         )
 
     def noise_unknowns(self) -> dict[str, AbstractUnknown]:
-        """Unknown parameters of the noise, with pilot guesses from the data."""
+        """Return the unknown parameters of the noise, with guesses from the data."""
         if self.noise is None:
             return {}
         with jax.enable_x64(True):

@@ -1,4 +1,4 @@
-"""Observations: what was measured where, and with what noise."""
+"""Observations: which quantity was measured, where, and with what noise."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -9,21 +9,22 @@ import numpy as np
 from ..noise.base import AbstractNoise
 
 Operator = Callable[[Any, Any, Any], Any]
+"""A function ``(field, at, p) -> number`` of the solution, a point and the constants."""
 
 
 class Observed:
     """Measured or prescribed values of a quantity of the field.
 
     Arguments:
-        what: the name of an output; or ``"equation"``, for values that the equation
-            takes (its right-hand side); or a function ``(field, at, p)`` like an
-            equation, for a derivative, a flux, or a condition at a boundary.
+        what: the name of an output; or ``"equation"``, for values of the equation's
+            residual (a right-hand side); or a function ``(field, at, p)``, for a
+            derivative, a flux, or a condition at a boundary.
         x: the points: a vector for one coordinate, or a mapping from coordinate to
             vector.
-        y: the values: one per point, or a column per replicate. Zero if left out. When
+        y: the values: one per point, or a column per replicate; zero by default. When
             the equation is a system, a tuple with values for each of its parts.
-        noise: the noise model; without one the values are exact.
-        name: what to call the group; by default the output, ``equation``, or the
+        noise: the noise model; None for exact values.
+        name: name of the group; by default the output, ``equation``, or the
             function's name.
 
     Example:
@@ -42,8 +43,8 @@ class Observed:
     ):
         if not (isinstance(what, str) or callable(what)):
             raise TypeError(
-                f"Observed({what!r}, ...): name an output, 'equation', or give a function (field,"
-                " at, p)"
+                f"Observed({what!r}, ...): give the name of an output, such as 'u', or 'equation',"
+                " or a function (field, at, p)"
             )
         if noise is not None and not isinstance(noise, AbstractNoise):
             raise TypeError(
@@ -56,11 +57,10 @@ class Observed:
         )
         self.x = x
         self.y: np.ndarray | tuple[np.ndarray, ...]
-        self.y = (
-            tuple(self._values(v) for v in y)
-            if isinstance(y, tuple) and what == "equation"
-            else self._values(y)
-        )
+        if isinstance(y, tuple) and what == "equation":
+            self.y = tuple(self._values(v) for v in y)
+        else:
+            self.y = self._values(y)
         self.noise = noise
 
     def _values(self, y: Any) -> np.ndarray:
@@ -68,7 +68,8 @@ class Observed:
             values = np.asarray(y, dtype=float)
         except (TypeError, ValueError):
             raise ValueError(
-                f"observations of '{self.name}': the values are not numbers: {y!r}"
+                f"observations of '{self.name}': the values are not numbers: {y!r}; give a vector,"
+                " or an array with a row per point and a column per replicate"
             ) from None
         if values.ndim > 2:
             raise ValueError(
@@ -80,9 +81,15 @@ class Observed:
             where = tuple(int(i) for i in np.argwhere(np.atleast_1d(bad))[0])
             raise ValueError(
                 f"observations of '{self.name}': y{list(where)} is {np.atleast_1d(values)[where]};"
-                " remove the point or mend the value"
+                " remove the point or correct the value"
             )
         return values
+
+    def with_values(self, y: Any) -> "Observed":
+        """Return observations of the same quantity at the same points with other
+        values, given as for ``Observed``.
+        """
+        return Observed(self.what, self.x, y, self.noise, name=self.name)
 
     def __repr__(self) -> str:
         shape = self.y.shape if isinstance(self.y, np.ndarray) else tuple(v.shape for v in self.y)
@@ -99,7 +106,7 @@ class Observed:
         noise: AbstractNoise | None = None,
         name: str | None = None,
     ) -> "Observed":
-        """Observations from a CSV file or a data frame.
+        """Return observations from a CSV file or a data frame.
 
         Arguments:
             what: as for ``Observed``.
@@ -116,39 +123,48 @@ class Observed:
             >>> Observed.from_table("u", table, x="day", y=["a", "b"]).y.shape
             (2, 2)
         """
-        source = "the table"
-        if isinstance(table, str | Path):
-            import pandas as pd
-
-            source = str(table)
-            if not Path(table).is_file():
-                raise FileNotFoundError(
-                    f"{source}: no such file; paths are relative to the folder you run in"
-                    f" ({Path.cwd()})"
-                )
-            try:
-                table = pd.read_csv(table, skipinitialspace=True)
-            except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-                raise ValueError(f"{source} cannot be read as a CSV table: {error}") from None
-        columns = [str(c) for c in getattr(table, "columns", table)]
-
-        def column(wanted: str) -> np.ndarray:
-            if wanted not in columns:
-                raise ValueError(
-                    f"{source} has no column '{wanted}'; its columns are {', '.join(columns)}"
-                )
-            try:
-                return np.asarray(table[wanted], dtype=float)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"{source}: column '{wanted}' holds values that are not numbers"
-                ) from None
-
+        columns = _Columns(table)
         points: Any
         if isinstance(x, str):
-            points = column(x)
+            points = columns[x]
         else:
             named = x if isinstance(x, Mapping) else {c: c for c in x}
-            points = {coordinate: column(c) for coordinate, c in named.items()}
-        values = column(y) if isinstance(y, str) else np.stack([column(c) for c in y], axis=1)
+            points = {coordinate: columns[c] for coordinate, c in named.items()}
+        values = columns[y] if isinstance(y, str) else np.stack([columns[c] for c in y], axis=1)
         return cls(what, points, values, noise, name=name)
+
+
+class _Columns:
+    """The columns of a table by name, as numbers."""
+
+    def __init__(self, table: Any):
+        is_file = isinstance(table, str | Path)
+        self.source = str(table) if is_file else "the table"
+        self.table = _read_csv(Path(table)) if is_file else table
+        self.names = [str(c) for c in getattr(self.table, "columns", self.table)]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.names:
+            raise ValueError(
+                f"{self.source} has no column '{name}'; its columns are {', '.join(self.names)}"
+            )
+        try:
+            return np.asarray(self.table[name], dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{self.source}: column '{name}' holds values that are not numbers; correct them"
+                " in the table, or name another column"
+            ) from None
+
+
+def _read_csv(path: Path) -> Any:
+    import pandas as pd
+
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"{path}: no such file; a relative path starts at the current folder, {Path.cwd()}"
+        )
+    try:
+        return pd.read_csv(path, skipinitialspace=True)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read as a CSV table: {error}") from None

@@ -1,6 +1,5 @@
 """The problem: an equation, its domain, the unknown constants, and what was observed."""
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -19,17 +18,17 @@ from .truth import Truth
 from .unknowns import AbstractUnknown
 
 ExactLimits = Callable[[Mapping[str, np.ndarray], Any, float], Mapping[str, tuple[Any, Any]]]
-"""``(data, x, level) -> {name: (lower, upper)}``; see ``Problem``."""
+"""A function ``(data, x, level) -> {name: (lower, upper)}``; see ``Problem``."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """What is known of one output of the field.
+    """Known properties of one output of the field.
 
     Arguments:
-        positive: whether the output cannot be negative (kept so by softplus).
-        scale: its typical size, when there are no observations of it to learn that
-            from.
+        positive: whether the output cannot be negative; a softplus then keeps it
+            positive.
+        scale: its typical size; by default that of its observations.
     """
 
     positive: bool = False
@@ -37,7 +36,10 @@ class Output:
 
     def __post_init__(self) -> None:
         if self.scale is not None and not (np.isfinite(self.scale) and self.scale > 0):
-            raise ValueError(f"Output(scale={self.scale!r}): the scale must be positive")
+            raise ValueError(
+                f"Output(scale={self.scale!r}): the scale must be positive; leave it out to take"
+                " it from the observations"
+            )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -48,24 +50,25 @@ class Problem:
         equation: ``(field, at, p) -> residual`` for one point, or a tuple of residuals
             for a system; None for a regression without physics.
         domain: the ranges of the coordinates.
-        observations: what was measured or prescribed.
-        unknowns: the unknown constants by name.
+        observations: the measured and the prescribed values.
+        unknowns: the unknown constants by name, such as ``{"k": Positive(1.0)}``.
         outputs: names of the field's outputs, or a mapping from name to ``Output``.
         collocation: where the equation must equal zero. If left out, a default set of
             points is used unless there are observations of ``"equation"``.
-        network: the network that stands for the field: ``MLP(...)``, a recipe, or an
-            Equinox module.
+        network: the network that represents the solution: ``MLP(...)``, a recipe, or
+            an Equinox module.
         constraint: ``(u, at, p) -> u``, a transform of the outputs that makes a
             condition hold exactly, such as ``lambda u, t, p: 1.0 + t * u``. With
-            several outputs ``u`` is a dictionary and so is what comes back.
+            several outputs, ``u`` and the returned value are dictionaries.
         units: units by name of coordinate, output or unknown, for tables and figures.
         truth: the true answer, where it is known.
-        exact: ``(data, x, level) -> {name: (lower, upper)}``, the exact limits for
-            outputs and unknowns given observed values by group, where they are known;
-            ``x`` is a vector for one coordinate, else a mapping.
-        name: what to call the problem.
-        options: the options a catalogue entry was made with, so that a saved result can
-            be loaded by name.
+        exact: ``(data, x, level) -> {name: (lower, upper)}``, the exact interval of
+            each output at ``x`` and of each unknown, where theory gives it. ``data``
+            holds the observed values by group; ``x`` is a vector for one coordinate,
+            else a mapping.
+        name: name of the problem.
+        options: the options with which the catalogue made the problem, so that a saved
+            result can be loaded by name.
 
     Example:
         >>> from fiducial import Positive, derivative
@@ -92,7 +95,6 @@ class Problem:
     exact: ExactLimits | None = None
     name: str = "problem"
     options: Mapping[str, Any] | None = None
-    data: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
     groups: tuple[Group, ...] = field(init=False, repr=False)
     recipe: NetworkRecipe = field(init=False, repr=False)
 
@@ -116,18 +118,17 @@ class Problem:
             put("observations", (self.observations,))
         if not self.observations:
             raise ValueError(
-                "a problem needs observations; add at least one Observed(...), such as"
-                " Observed('u', x=[0.0], y=[1.0])"
+                "a problem needs observations; give at least one, such as"
+                " observations=[Observed('u', x=[0.0], y=[1.0])]"
             )
         resolver = Resolver(self.equation, self.domain, tuple(self.outputs), self.guesses())
-        groups = resolver.groups(self.observations, self.collocation)
-        put("groups", _with_values(groups, self.data))
+        put("groups", resolver.groups(self.observations, self.collocation))
         check_group_names(g.name for g in self.groups)
         sizes = {f"{n}_{g.name}" for g in self.groups for n in g.noise_unknowns()}
         if sizes & set(self.unknowns):
             raise ValueError(
-                f"unknowns: {', '.join(sizes & set(self.unknowns))} is what an inferred noise size"
-                " is called; choose another name"
+                f"unknowns: {', '.join(sizes & set(self.unknowns))} is the name of an inferred"
+                " noise size; choose another name"
             )
 
     def __repr__(self) -> str:
@@ -141,7 +142,6 @@ class Problem:
     def replace(self, **changes: Any) -> "Problem":
         """Return a problem with some arguments changed.
 
-        Values given by ``with_data`` are kept for groups whose points do not change.
         The catalogue does not know the new problem by its options.
 
         Example:
@@ -153,23 +153,28 @@ class Problem:
             raise TypeError(
                 f"a problem has no {', '.join(sorted(stray))}; it has {', '.join(given)}"
             )
-        changes = {"options": None, "data": {}, **changes}
-        made = Problem(**{**given, **changes})
-        if changes["data"] or "observations" in changes or not self.data:
-            return made
-        own = {g.name: g for g in self.groups if g.name in self.data}
-        kept = {
-            g.name: own[g.name].y
-            for g in made.groups
-            if g.name in own and g.shares_points(own[g.name])
-        }
-        return Problem(**{**given, **changes, "data": kept})
+        return Problem(**{**given, "options": None, **changes})
 
     def with_data(self, values: Mapping[str, np.ndarray]) -> "Problem":
-        """Return the problem with other observed values, given by group; groups that
-        are not named keep theirs.
+        """Return the problem with other observed values.
+
+        Arguments:
+            values: the new values by group; other groups keep theirs.
         """
-        return self.replace(data={**self.data, **values})
+        observations = list(self.observations)
+        known = [g.name for g in self.groups if g.observation is not None]
+        stray = set(values) - set(known)
+        if stray:
+            raise ValueError(
+                f"there are no observations called {', '.join(sorted(stray))}; there are"
+                f" {', '.join(known)}"
+            )
+        for i, observed in enumerate(observations):
+            own = [g for g in self.groups if g.observation == i]
+            if any(g.name in values for g in own):
+                y = tuple(_new_values(g, values.get(g.name, g.y)) for g in own)
+                observations[i] = observed.with_values(y if len(y) > 1 else y[0])
+        return self.replace(observations=observations)
 
     def guesses(self) -> dict[str, np.ndarray]:
         """Return the starting values of the unknowns."""
@@ -184,25 +189,17 @@ def _named_outputs(outputs: Any) -> dict[str, Output]:
     return dict(outputs) if isinstance(outputs, Mapping) else {n: Output() for n in outputs}
 
 
-def _with_values(groups: tuple[Group, ...], values: Mapping[str, np.ndarray]) -> tuple[Group, ...]:
-    """Return the groups with other observed values for those that are named."""
-    known = {g.name for g in groups}
-    if set(values) - known:
+def _new_values(group: Group, values: Any) -> np.ndarray:
+    """Return new values in the shape of the group's own."""
+    y = np.asarray(values, dtype=float)
+    if y.size != group.y.size:
         raise ValueError(
-            f"no group called {', '.join(sorted(set(values) - known))}; the groups are"
-            f" {', '.join(sorted(known))}"
+            f"group '{group.name}' has {group.y.size} observations, {y.size} values were given;"
+            " give one for each"
         )
-    changed = []
-    for group in groups:
-        y = np.asarray(values.get(group.name, group.y), dtype=float).reshape(-1)
-        if y.shape != group.y.shape:
-            raise ValueError(
-                f"group '{group.name}' has {group.y.size} observations, {y.size} values were given"
-            )
-        if not np.isfinite(y).all():
-            raise ValueError(
-                f"group '{group.name}': {np.sum(~np.isfinite(y))} of the values are not finite;"
-                " remove the points or correct the values"
-            )
-        changed.append(dataclasses.replace(group, y=y))
-    return tuple(changed)
+    if not np.isfinite(y).all():
+        raise ValueError(
+            f"group '{group.name}': {np.sum(~np.isfinite(y))} of the values are not finite;"
+            " remove the points or correct the values"
+        )
+    return y.reshape(group.shape)

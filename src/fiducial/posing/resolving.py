@@ -1,4 +1,4 @@
-"""From what a user observed to groups of observations that methods compute with."""
+"""From a user's observations to groups that methods compute with."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ class Resolver:
         equation: the equation, or None.
         domain: the domain.
         outputs: names of the outputs.
-        guesses: the unknown constants at their guesses.
+        guesses: the guess of each unknown constant.
     """
 
     def __init__(
@@ -29,7 +29,10 @@ class Resolver:
         outputs: tuple[str, ...],
         guesses: Mapping[str, np.ndarray],
     ):
-        self.equation, self.domain, self.outputs, self.guesses = equation, domain, outputs, guesses
+        self.equation = equation
+        self.domain = domain
+        self.outputs = outputs
+        self.guesses = guesses
 
     def groups(
         self, observations: Sequence[Observed], collocation: Collocation | None
@@ -40,10 +43,14 @@ class Resolver:
         observations have the same name, noisy ones keep it and the others are
         numbered.
         """
-        every, rule = list(observations), collocation or default
+        every = list(observations)
+        rule = collocation or default
         for i, observed in enumerate(every):
             if not isinstance(observed, Observed):
-                raise TypeError(f"observations[{i}] = {observed!r}: give Observed(...)")
+                raise TypeError(
+                    f"observations[{i}] = {observed!r}: give Observed(...), such as"
+                    " Observed('u', x=[0.0], y=[1.0])"
+                )
         stated = any(o.what == "equation" for o in every)
         if self.equation is not None and (collocation is not None or not stated):
             name = "collocation" if stated else "equation"
@@ -51,9 +58,15 @@ class Resolver:
         names = _distinct_names(every)
         groups: list[Group] = []
         for i, (observed, name) in enumerate(zip(every, names, strict=True)):
-            filling = i == len(observations) and isinstance(rule, Filling)
-            own = self._groups_of(observed, name)
-            groups += [dataclasses.replace(group, filling=filling) for group in own]
+            collocated = i == len(observations)
+            groups += [
+                dataclasses.replace(
+                    group,
+                    filling=collocated and isinstance(rule, Filling),
+                    observation=None if collocated else i,
+                )
+                for group in self._groups_of(observed, name)
+            ]
         return tuple(groups)
 
     def _groups_of(self, observed: Observed, name: str) -> list[Group]:
@@ -65,8 +78,8 @@ class Resolver:
         if isinstance(what, str):
             if what not in self.outputs:
                 raise ValueError(
-                    f"Observed('{what}', ...): the outputs are {', '.join(self.outputs)}; name"
-                    " one, 'equation', or give a function (field, at, p)"
+                    f"Observed('{what}', ...): the outputs are {', '.join(self.outputs)}; give"
+                    " one of them, 'equation', or a function (field, at, p)"
                 )
             output = what
             quantity: Equation = lambda f, at, p: f[output](at)  # noqa: E731
@@ -83,7 +96,8 @@ class Resolver:
         equation, y = self.equation, observed.y
         if equation is None:
             raise ValueError(
-                "there are observations of 'equation', but the problem has none; give equation=..."
+                "there are observations of 'equation', but the problem has no equation; give"
+                " equation=..."
             )
         shapes = self._shapes(equation, "the equation")
         if not shapes or any(shape != () for shape in shapes):
@@ -124,10 +138,11 @@ class Resolver:
 
 
 def _distinct_names(observations: list[Observed]) -> list[str]:
-    """Return a name for each observation, numbers added to those that are taken."""
+    """Return a different name for each observation, numbers added where needed."""
     names: dict[int, str] = {}
     for i in sorted(range(len(observations)), key=lambda i: observations[i].noise is None):
-        name, number = observations[i].name, 1
+        name = observations[i].name
+        number = 1
         while name in names.values():
             number += 1
             name = f"{observations[i].name}_{number}"

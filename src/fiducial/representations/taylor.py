@@ -1,11 +1,12 @@
-"""Local Taylor polynomials: every derivative that an equation uses, in one pass through
-a network.
+"""Taylor polynomials: all derivatives that an equation uses, in one pass through a
+network.
 
 A nested derivative of order k carries 2^k copies of a point through the network, and
-each has a reverse pass of its own. The coefficients of a Taylor polynomial are only k +
-1. So an equation is evaluated with the polynomial around its point in place of the
-network: the user's derivatives, however they are nested, then choose among a few
-numbers."""
+each has a reverse pass of its own. A Taylor polynomial has k + 1 coefficients. So an
+equation is evaluated with the polynomial around its point in place of the network: the
+user's derivatives, however they are nested, then select among a few numbers. (Taylor-mode
+automatic differentiation: Griewank and Walther, 2008, Evaluating Derivatives, chapter
+13.)"""
 
 import itertools
 import math
@@ -19,13 +20,14 @@ from jax.custom_derivatives import SymbolicZero
 from jaxtyping import Array, Float
 
 Index = tuple[int, ...]
-"""How often a coefficient's derivative is taken by each coordinate."""
+"""Order of a derivative by each coordinate: ``(2, 1)`` is twice by the first."""
+
 Coefficients = dict[Index, Array]
-"""Derivatives over the factorials of their index."""
+"""Coefficients of a Taylor polynomial: derivatives over the factorials of their orders."""
 
 
 def with_lower(indices: Iterable[Index]) -> tuple[Index, ...]:
-    """The same with all that are needed on the way to them, lowest orders first.
+    """Return the indices with those of all lower derivatives, lowest orders first.
 
     Example:
         >>> with_lower([(2, 0)])
@@ -38,8 +40,12 @@ def with_lower(indices: Iterable[Index]) -> tuple[Index, ...]:
 def coordinate_series(
     places: Float[Array, "d *points"], unit: Float[Array, " d"], indices: tuple[Index, ...]
 ) -> Coefficients:
-    """The coordinates themselves, in some unit, as polynomials of how far they are
-    from a point, or from each of many.
+    """Return the coefficients of the coordinates themselves.
+
+    Arguments:
+        places: the coordinates of a point, or of many, in units of ``unit``.
+        unit: unit of each coordinate.
+        indices: the coefficients in use.
     """
     d = len(places)
     slopes = jnp.diag(1 / unit).reshape(d, d, *(1 for _ in places.shape[1:]))
@@ -50,7 +56,7 @@ def coordinate_series(
 def compose(
     function: Callable[[Array], Array], inner: Coefficients, indices: tuple[Index, ...]
 ) -> Coefficients:
-    """The polynomial of an elementwise function of a polynomial.
+    """Return the coefficients of an elementwise function of a polynomial.
 
     Example:
         >>> found = compose(jnp.exp, {(0,): jnp.zeros(1), (1,): jnp.ones(1)}, ((0,), (1,), (2,)))
@@ -59,8 +65,10 @@ def compose(
     """
     zero = min(inner)  # the index of the value itself
     step = {index: v for index, v in inner.items() if index != zero}
-    value, derivative = function(inner[zero]), function
-    outer, power = {zero: value}, {zero: jnp.ones((), value.dtype)}
+    value = function(inner[zero])
+    derivative = function
+    outer = {zero: value}
+    power = {zero: jnp.ones((), value.dtype)}
     for order in range(1, max(map(sum, indices)) + 1):
         derivative = _slope(derivative)
         rate = derivative(inner[zero]) / math.factorial(order)
@@ -83,8 +91,8 @@ def _product(a: Coefficients, b: Coefficients, indices: tuple[Index, ...]) -> Co
     return found
 
 
-class UsedIndices:
-    """Notes which coefficients are asked for."""
+class AskedIndices:
+    """A record of the coefficients that were asked for."""
 
     def __init__(self) -> None:
         self.indices: set[Index] = set()
@@ -92,27 +100,33 @@ class UsedIndices:
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 1))
 def derivative_at(
-    index: Index, seen: UsedIndices | None, coefficients: Coefficients, at: tuple[Array, ...]
+    index: Index, asked: AskedIndices | None, coefficients: Coefficients, at: tuple[Array, ...]
 ) -> Array:
-    """A coefficient as a function of the point that the polynomial is around, whose
-    derivatives are the next coefficients.
+    """Return a coefficient as a function of the point around which the polynomial is;
+    its derivatives are the coefficients of the next order.
+
+    Arguments:
+        index: the coefficient.
+        asked: where to record it; None not to.
+        coefficients: the coefficients.
+        at: the point.
     """
     del at
-    if seen is not None:
-        seen.indices.add(index)
+    if asked is not None:
+        asked.indices.add(index)
     return coefficients[index]
 
 
 def _next_order(
-    index: Index, seen: UsedIndices | None, primals: Any, tangents: Any
+    index: Index, asked: AskedIndices | None, primals: Any, tangents: Any
 ) -> tuple[Array, Any]:
     (coefficients, at), (changes, steps) = primals, tangents
-    value = derivative_at(index, seen, coefficients, at)
+    value = derivative_at(index, asked, coefficients, at)
     change = None if isinstance(changes[index], SymbolicZero) else changes[index]
     for i, step in enumerate(steps):
         if not isinstance(step, SymbolicZero):
             above = tuple(n + (i == j) for j, n in enumerate(index))
-            part = above[i] * step * derivative_at(above, seen, coefficients, at)
+            part = above[i] * step * derivative_at(above, asked, coefficients, at)
             change = part if change is None else change + part
     return value, jnp.zeros_like(value) if change is None else change
 

@@ -1,4 +1,6 @@
-"""The only module that knows ArviZ, whose interface differs between versions."""
+"""The bridge to ArviZ: the only module that imports it, as its interface differs between
+versions.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -7,14 +9,14 @@ if TYPE_CHECKING:
 
 
 def to_arviz(result: "Result") -> Any:
-    """The draws as ArviZ reads them: the group ``posterior`` without network weights,
-    and ``observed_data``.
+    """Return the draws in ArviZ's form: the group ``posterior`` without network weights,
+    and the group ``observed_data``.
 
-    The name of the group is ArviZ's; the draws are fiducial or whatever the method
-    gives."""
+    The name of the group is ArviZ's; the draws are those of the method, fiducial or not.
+    """
     draws = result.draws
     if draws is None:
-        raise ValueError(f"there are no draws to hand to ArviZ: {result.no_interval}")
+        raise ValueError(f"to_arviz: the result has no draws ({result.no_interval})")
     try:
         import arviz as az
     except ImportError:

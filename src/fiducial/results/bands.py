@@ -101,7 +101,7 @@ def _with_noise(
 ) -> dict[str, np.ndarray]:
     """Return limits of new measurements, and the two parts of their standard deviation."""
     size = _noise_sizes(result, "draws", points, groups)
-    # the same errors at every point, so that limits do not depend on the points asked for
+    # one error per draw for all points, so that limits do not depend on the other points
     error = np.random.default_rng(result.seed).standard_normal((len(size), 1, len(groups)))
     limits = summarise_draws(sd_solution, values + size * error, level)
     # given the draw the error is independent of the solution, so the variances add
@@ -118,7 +118,7 @@ def _with_noise(
 def _conformal(
     result: "Result", points: Points, groups: list[Group], outputs: list[str], level: float
 ) -> dict[str, np.ndarray]:
-    """Return limits for new measurements from fits that left some measurements out."""
+    """Return conformal limits of new measurements, from fits that left some out."""
     left_out = result.tree["left_out"].to_dataset()
     which = [list(result.problem.outputs).index(name) for name in outputs]
     values = result.evaluate(result.parameter_vectors("left_out"), points)[:, :, which]

@@ -1,4 +1,4 @@
-"""A result made from what a run left."""
+"""Building a result: the answer of a method, laid out as a tree."""
 
 import dataclasses
 import json
@@ -11,7 +11,7 @@ import numpy as np
 
 from ..checks import Check
 from ..device import run_once
-from ..methods.base import AbstractMethod, Answer
+from ..methods.base import AbstractMethod, Answer, WeightedDraws
 from ..model.model import Model
 from ..posing.problem import Problem
 from ..running.driver import Run
@@ -33,12 +33,12 @@ def build_result(
     seed: int,
     multistart: "xr.Dataset | None" = None,
 ) -> Result:
-    """Lay out the answer to the first data set of a run as a tree.
+    """Return the result for the first data set of a run.
 
     Arguments:
         model: the problem in computable form.
         method: the method.
-        answer: what the method made of the run.
+        answer: the method's answer.
         finished: the run.
         seed: the seed of the run.
         multistart: where fits from other guesses ended, or None.
@@ -48,7 +48,9 @@ def build_result(
     checks = method.judge(answer.facts.of(0), model)
     nodes = {
         "/": _root(model.problem, method, checks, finished, seed),
-        **_answer(model, answer),
+        **_estimate_and_draws(model, method, answer),
+        **_left_out(answer),
+        **_facts(answer),
         **_trace(finished),
         **_observed(model.problem),
     }
@@ -79,38 +81,67 @@ def _root(
     return xr.Dataset({"status": ("chain", finished.outcome.status[0])}, attrs=attrs)
 
 
-def _answer(model: Model, answer: Answer) -> "Nodes":
-    """Return the nodes that hold the estimate, the draws and the facts."""
+def _estimate_and_draws(model: Model, method: AbstractMethod, answer: Answer) -> "Nodes":
     import xarray as xr
 
-    alone = _named(model, answer.estimate[0][None, None])
-    nodes = {"/estimate": alone.isel(chain=0, draw=0, drop=True)}
-    if answer.draws is not None:
-        nodes["/draws"] = drawn = _named(model, answer.draws["theta"][0])
-        for name in set(drawn.data_vars) - {"theta", *model.problem.unknowns}:
-            # the fit's own noise size is too small, by the degrees of freedom that it has
-            # used; this is sqrt(RSS / (n - p)) where that is exact
-            precision = (drawn[name] ** -2).mean(("chain", "draw")).values
-            nodes["/estimate"][name].values = precision**-0.5
-        errors = {
-            g: (("chain", "draw", f"{g}_observation"), z[0])
-            for g, z in answer.draws["errors"].items()
-        }
-        if errors:
-            nodes["/errors"] = xr.Dataset(errors)
-    if answer.left_out is not None:
-        variables = {
-            name: ([f"{name}_{i}" for i in range(v.ndim - 1)], v[0])
-            for name, v in answer.left_out.items()
-        }
-        nodes["/left_out"] = xr.Dataset(variables)
-    facts = answer.facts.of(0).known()
-    if facts:
-        variables = {
-            name: ([f"{name}_{i}" for i in range(np.ndim(v))], v) for name, v in facts.items()
-        }
-        nodes["/facts"] = xr.Dataset(variables)
+    one = _named(model, answer.estimate[0][None, None])
+    estimate = one.isel(chain=0, draw=0, drop=True)
+    nodes = {"/estimate": estimate}
+    drawn = None if answer.draws is None else _named(model, answer.draws["theta"][0])
+    for name in set(estimate.data_vars) - {"theta", *model.problem.unknowns}:
+        own = None if drawn is None else drawn[name].values[None]
+        estimate[name].values = method.estimate_noise(estimate[name].values[None], own)[0]
+    if drawn is None:
+        return nodes
+    nodes["/draws"] = drawn
+    errors = {
+        g: (("chain", "draw", f"{g}_observation"), z[0]) for g, z in answer.draws["errors"].items()
+    }
+    if errors:
+        nodes["/errors"] = xr.Dataset(errors)
+    if answer.weighted is not None:
+        nodes["/raw"] = _raw(model, answer.weighted, drawn)
     return nodes
+
+
+def _raw(model: Model, weighted: WeightedDraws, drawn: "xr.Dataset") -> "xr.Dataset":
+    """Return the draws before resampling: their weights, and the constants and noise sizes.
+
+    The parameters ``theta`` of a raw draw are those of any draw whose ``source`` is its
+    number. Those of a raw draw without a copy are not kept, as a second set of parameters
+    would double the file for draws that have hardly any weight.
+    """
+    source = weighted.source[0]
+    unchanged = np.array_equal(source, np.broadcast_to(np.arange(source.shape[1]), source.shape))
+    raw = drawn if unchanged else _named(model, weighted.draws["theta"][0])
+    axes = ("chain", "draw")
+    return raw.drop_vars("theta").assign(
+        log_weight=(axes, weighted.log_weight[0]),
+        failed=(axes, weighted.failed[0].astype(np.int8)),
+        source=(axes, source),
+    )
+
+
+def _left_out(answer: Answer) -> "Nodes":
+    import xarray as xr
+
+    if answer.left_out is None:
+        return {}
+    variables = {
+        name: ([f"{name}_{i}" for i in range(v.ndim - 1)], v[0])
+        for name, v in answer.left_out.items()
+    }
+    return {"/left_out": xr.Dataset(variables)}
+
+
+def _facts(answer: Answer) -> "Nodes":
+    import xarray as xr
+
+    facts = answer.facts.of(0).known()
+    if not facts:
+        return {}
+    variables = {name: ([f"{name}_{i}" for i in range(np.ndim(v))], v) for name, v in facts.items()}
+    return {"/facts": xr.Dataset(variables)}
 
 
 def _named(model: Model, theta: np.ndarray) -> "xr.Dataset":
@@ -118,7 +149,11 @@ def _named(model: Model, theta: np.ndarray) -> "xr.Dataset":
     import xarray as xr
 
     def named(t: Any) -> dict[str, Any]:
-        noise = {f"{n}_{g}": v for g, params in model.noise(t).items() for n, v in params.items()}
+        noise = {
+            f"{name}_{group}": value
+            for group, parameters in model.noise(t).items()
+            for name, value in parameters.items()
+        }
         return {**model.unknowns(t), **noise}
 
     values = run_once(jax.vmap(jax.vmap(named)), jnp.asarray(theta))

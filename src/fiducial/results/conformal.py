@@ -8,17 +8,18 @@ import numpy as np
 def conformal_limits(
     values: np.ndarray, sizes: np.ndarray, z: np.ndarray, fold: np.ndarray, level: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Limits of jackknife+, or of split conformal prediction where there is one fit.
+    """Return the limits of jackknife+, or of split conformal prediction if there is one
+    fit.
 
-    Under exchangeability jackknife+ covers at least ``2 level - 1`` of the time and in
-    practice ``level``, split conformal at least ``level``.
+    Under exchangeability jackknife+ covers with a probability of at least ``2 level - 1``
+    and in practice ``level``, split conformal prediction with at least ``level``.
 
     Arguments:
         values: the solution at some points by each fit, (fit, point).
         sizes: standard deviations of a new measurement there, (fit, point).
-        z: for each measurement that was left out its distance from the fit without it,
-            in standard deviations.
-        fold: number of that fit.
+        z: distance of each measurement from the fit that left it out, in standard
+            deviations.
+        fold: number of that fit for each measurement.
         level: level of the interval.
 
     Reference:
@@ -36,8 +37,8 @@ def conformal_limits(
     if rank > n:
         least = math.ceil(level / (1 - level) - 1e-9)
         raise ValueError(
-            f"level={level:g} needs at least {least} measurements that were left out once, and"
-            f" there are {n}; ask for a lower level"
+            f"level={level:g} needs at least {least} measurements that some fit left out, and"
+            f" there are {n}; give a lower level"
         )
     reach = np.abs(z)[:, None] * sizes[fold]
     upper = np.sort(values[fold] + reach, axis=0)[rank - 1]

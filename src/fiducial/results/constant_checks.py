@@ -1,4 +1,4 @@
-"""Checks of the unknown constants: does the data inform each, and is there one solution only?"""
+"""Checks of the unknown constants: do the data inform each, and is there one solution only?"""
 
 import math
 from typing import TYPE_CHECKING
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from .result import Result
 
 _STUCK = 0.01
-"""A positive constant at its limit whose logarithm moves by less is stuck there. Where
-draws fail because they would have to pass zero, ten times as much counts."""
+"""Standard deviation of the logarithm below which a positive constant at its limit is
+stuck there; ten times as much where draws fail, as they would have to pass zero."""
 _AT_LIMIT = 1e-3
-"""Distance to the end of a range, relative to the range or the guess, that counts as at it."""
+"""Largest distance from the end of a range, relative to the range or the guess, at which a
+constant is at its limit."""
 
 
 def identifiability_checks(result: "Result") -> list[Check]:
@@ -55,31 +56,28 @@ def _stuck(result: "Result", found: ConstantDraws) -> np.ndarray:
 
 def _uninformed(result: "Result", found: ConstantDraws, stuck: np.ndarray) -> Check:
     names = list(dict.fromkeys(n for n, s in zip(found.names, stuck, strict=True) if s))
-    meaning = f"the data say nothing about {', '.join(names)}, so its interval is empty"
-    advice = "fix it, or measure something it changes"
+    meaning = f"the data do not inform {', '.join(names)}, whose interval is empty"
+    advice = "fix its value, or measure something that depends on it"
     reached = {n: at for n in names if (at := _limit_reached(result, n)) is not None}
     if reached:
         meaning = "; ".join(
-            f"{n} went to its limit {at:g}, which the data would have it pass, and stuck there"
+            f"{n} went to its limit {at:g} and stuck there: the data ask for a value beyond it"
             for n, at in reached.items()
         )
         advice = (
-            "widen its range (Real in place of Positive), or begin from another guess if the fit"
-            " is a false one"
+            "widen its range (Real in place of Positive), or give another guess if the fit is a"
+            " local minimum"
         )
-    return limits.UNINFORMED_CONSTANTS.check(
-        "unknowns that the data do not inform", float(stuck.sum()), meaning, advice
-    )
+    return limits.UNINFORMED_CONSTANTS.check(float(stuck.sum()), meaning, advice)
 
 
 def _missing_directions(informed: float, count: int) -> Check:
     missing = max(0.0, count - informed) if math.isfinite(informed) else math.inf
     return limits.MISSING_DIRECTIONS.check(
-        "unknowns beyond the directions that the data inform",
         missing,
-        f"the data inform {informed:.0f} directions of {count} unknowns; the others are held by"
-        " the start or by what the network can represent, and their intervals are too narrow",
-        "fix an unknown, measure what it changes, or give a wider network and more collocation"
+        f"the data inform {informed:.0f} combinations of {count} unknowns; the others depend on the"
+        " start or on what the network can represent, and their intervals are too narrow",
+        "fix an unknown, measure what depends on it, or give a wider network and more collocation"
         " points",
     )
 
@@ -92,10 +90,9 @@ def _condition(found: ConstantDraws) -> Check:
         if abs(v) > 0.1
     )
     return limits.CONDITION.check(
-        "condition of the unknowns' correlation",
         float(values[-1] / max(values[0], 1e-300)),
-        f"the data hardly tell the unknowns apart: the combination ({combination}) is poorly"
-        " determined",
+        f"the data hardly tell the unknowns apart: they poorly determine the combination"
+        f" ({combination})",
         "fix one of them, or measure where they differ",
     )
 
@@ -104,10 +101,9 @@ def _poorly_determined_together(found: ConstantDraws) -> Check:
     doubtful = doubtful_pairs(found)
     tied = "; ".join(describe_pair(found, p) for p in doubtful if move_together(p))
     return limits.CORRELATION.check(
-        "correlation of poorly determined unknowns",
         abs(doubtful[0].correlation) if doubtful else 0.0,
-        f"{tied}: the data determine one given the other, and hardly either by itself",
-        "fix one of them, or measure what only one of them changes",
+        f"{tied}: the data determine each given the other, but hardly either by itself",
+        "fix one of them, or measure something that depends on only one of them",
     )
 
 
@@ -125,18 +121,18 @@ def multistart_checks(result: "Result") -> list[Check]:
             for name in result.problem.unknowns
         )
         excess = float(best[EXCESS])
-        kind = "better (begin there: give it as the guesses)" if excess < -1 else "as well"
+        kind = "better (give it as the guesses)" if excess < -1 else "as well"
         meaning = (
-            f"at {there} another solution fits the data {kind}, -2 log likelihood {excess:+.2g},"
-            " and intervals cover one solution only"
+            f"at {there} another solution fits the data {kind} (-2 log likelihood {excess:+.2g}),"
+            " and the intervals cover one solution only"
         )
     return [
         limits.OTHER_SOLUTIONS.check(
-            f"other solutions, of {found.sizes['start']} fits from other guesses",
             float(others.sizes["start"]),
             meaning,
-            "keep the others out by the ranges of unknowns (Interval), or measure what tells"
-            " them apart",
+            "exclude the others by the ranges of the unknowns, Interval(low, high), or measure"
+            " something that tells them apart",
+            of=(found.sizes["start"],),
         )
     ]
 

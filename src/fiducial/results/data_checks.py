@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from .result import Result
 
 _LEAST_PAIRS = 6
-"""Pairs of neighbours from which on their errors are compared where no size is known; 20
-random orders of fewer pairs are too coarse."""
+"""Smallest number of pairs of neighbours whose errors are compared if their size is
+unknown: of fewer pairs there are too few orders for a limit of one in a thousand."""
 _MANY_PAIRS = 16
-"""Pairs of neighbours from which on the normal approximation of a correlation serves, and
-from which on errors of known size are compared as well."""
+"""Smallest number of pairs for the normal approximation of a correlation. Errors of known
+size are compared from this number on."""
 _ORDERS = 20_000
-"""Random orders that stand for the null distribution of fewer pairs."""
+"""Number of random orders that approximate the null distribution of fewer pairs."""
 _THREE_SIGMA = 0.99865
-"""Probability below three standard deviations."""
+"""Probability of a normal variable below three standard deviations."""
 
 
 def chain_checks(result: "Result") -> list[Check]:
-    """Check that no chain diverged and that all settled."""
+    """Check that no chain diverged and that none ran out of steps."""
     failed = [s for s in result.statuses if not s.usable]
     unsettled = sum(s is Status.UNSETTLED for s in result.statuses)
     advice = "try another seed, or look for divisions by zero in the equation"
@@ -39,17 +39,16 @@ def chain_checks(result: "Result") -> list[Check]:
     free = result.model.constant_count + 2 * len(problem.outputs)
     if any(g.noise_unknowns() for g in problem.groups) and count <= free:
         advice = (
-            f"{count} data may be met exactly, which leaves nothing to infer the size of their"
-            " errors from: give sd=, or more data"
+            f"a solution may meet all {count} data exactly, which leaves nothing to infer the size"
+            " of their errors from: give their sd, Gaussian(sd=...), or more data"
         )
     message = (failed[0] if failed else result.status).message
     return [
-        limits.FAILED_CHAINS.check("chains that failed", float(len(failed)), message, advice),
+        limits.FAILED_CHAINS.check(float(len(failed)), message, advice),
         limits.UNSETTLED_CHAINS.check(
-            "chains that ran out of steps",
             float(unsettled),
-            "the stop rule was not met, so the fit may still move",
-            "give more steps",
+            "the fit stopped before it had converged",
+            "give more steps (--set method.lm_steps=...)",
         ),
     ]
 
@@ -80,19 +79,19 @@ def _physics(
     """
     checks = [
         limits.EXACT_VALUES.check(
-            f"residual of exact '{group.name}'",
             float(own[group.name]),
-            "the exact values are not met",
-            "use more steps or a wider network, or check that they do not contradict each other",
+            "the solution does not meet the exact values",
+            "give more steps or a wider network, or check that they do not contradict each other",
+            of=(group.name,),
         )
     ]
     if group.name in between:
         checks.append(
             limits.BETWEEN_POINTS.check(
-                f"residual of '{group.name}' at new points",
                 float(between[group.name]),
-                "the equation does not hold between its points",
+                "the equation does not hold between its collocation points",
                 "give more collocation points",
+                of=(group.name,),
             )
         )
     return checks
@@ -106,10 +105,11 @@ def _misfit(group: Group, z: np.ndarray) -> list[Check]:
 
     return [
         limits.MISFIT.check(
-            f"misfit of '{group.name}'",
             float(np.mean(z**2)),
             "the data lie further from the solution than their noise allows",
-            "is the sd too small, or the equation not right for them?",
+            "give a larger sd if it was too small, leave sd out to infer it, or look for what the"
+            " equation lacks",
+            of=(group.name,),
             limit=float(chi2.ppf(limits.MISFIT.value, z.size) / z.size),
         )
     ]
@@ -129,14 +129,14 @@ def _neighbours(group: Group, z: np.ndarray) -> list[Check]:
         if pairs < (_LEAST_PAIRS if group.noise_unknowns() else _MANY_PAIRS):
             continue
         limit = limits.NEIGHBOURS.value / math.sqrt(pairs)
-        if pairs < _MANY_PAIRS:  # a fit to few data makes the mean of their errors small
+        if pairs < _MANY_PAIRS:  # too few for the normal approximation
             limit = _limit_by_random_orders(z[order], near)
         checks.append(
             limits.NEIGHBOURS.check(
-                f"correlation of the errors of '{group.name}' along {name}",
                 float(_correlation(first, second)),
                 f"errors at neighbouring {name} are correlated, so intervals are too narrow",
-                f"use Correlated noise over {name}, or a better equation",
+                f"use noise=Correlated(...) over {name}, or a better equation",
+                of=(group.name, name),
                 limit=limit,
             )
         )
@@ -144,6 +144,7 @@ def _neighbours(group: Group, z: np.ndarray) -> list[Check]:
 
 
 def _limit_by_random_orders(z: np.ndarray, near: np.ndarray) -> float:
+    """Return the correlation that errors in random order exceed once in a thousand times."""
     shuffled = np.random.default_rng(0).permuted(np.tile(z, (_ORDERS, 1)), axis=1)
     drawn = _correlation(shuffled[:, :-1][:, near], shuffled[:, 1:][:, near])
     return float(np.quantile(drawn, _THREE_SIGMA))

@@ -37,7 +37,7 @@ class Diagnosis:
 
     @property
     def reasons(self) -> list[str]:
-        """What each failed check means, and what to do about it."""
+        """For each failed check, what it means and what to do."""
         return [c.reason for c in self.checks if not c.ok]
 
     def __str__(self) -> str:
@@ -71,8 +71,8 @@ def _agreement(result: "Result", other: "Result") -> Check:
     """
     if result.draws is None or other.draws is None:
         raise ValueError(
-            f"diagnose: {result.method} and {other.method} cannot be compared, as one of them has"
-            " no draws"
+            f"diagnose: {result.method} and {other.method} cannot be compared, because one of them"
+            " has no draws"
         )
     (mean, sd, _), (other_mean, other_sd, least) = _moments(result), _moments(other)
     if sd.shape != other_sd.shape:
@@ -86,29 +86,31 @@ def _agreement(result: "Result", other: "Result") -> Check:
     finite = all(np.isfinite(v).all() for v in (mean, sd, other_mean, other_sd))
     error = math.sqrt(sum(1 / max(1.0, _effective(one)) for one in (result, other)))
     return limits.AGREEMENT.check(
-        f"difference from {other.method}, in standard deviations",
         float(np.max(np.where(known, difference, 0.0))) if finite else math.inf,
-        f"{result.method} and {other.method} differ by more than their draws explain",
-        "trust the narrower claim of neither",
+        f"{result.method} and {other.method} differ by more than their Monte-Carlo errors, so at"
+        " least one of them is off",
+        "trust the narrower interval of neither; see the checks of both",
+        of=(other.method,),
         limit=limits.AGREEMENT.value + 3 * error,
     )
 
 
 def _moments(result: "Result") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return means and standard deviations over a coarse grid and of the constants, and
-    the smallest standard deviations that are compared.
+    """Return means and standard deviations, over a coarse grid and of the constants, and
+    the standard deviations below which they are not compared.
     """
     band, constants = result.band(result.grid(11)), result.parameters()
     mean, sd = (
         np.concatenate([band[what].values.ravel(), constants[what].to_numpy()])
         for what in ("mean", "sd")
     )
-    # next to an exact value the standard deviation is all rounding
+    # next to an exact value the standard deviation is mostly numerical error
     least = np.broadcast_to(0.01 * band["sd"].max("point"), band["sd"].T.shape).T.ravel()
     return mean, sd, np.concatenate([least, np.zeros(len(constants))])
 
 
 def _effective(result: "Result") -> float:
+    """Return the effective sample size, or the number of draws where it is not known."""
     draws = result.draws
     assert draws is not None
     return result.facts.get("effective_draws", draws.sizes["chain"] * draws.sizes["draw"])

@@ -1,4 +1,4 @@
-"""Figures of a result, the same for every problem."""
+"""Figures of a result: the solution, the constants, the errors and the course of the run."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -8,27 +8,43 @@ import numpy as np
 
 from ..posing.collocation import grid
 from ..posing.coordinates import Points
-from .drawn_constants import constant_draws, correlated_pairs
+from .drawn_constants import ConstantDraws, constant_draws, correlated_pairs
 from .panels import BLUE, draw_data, draw_legend, draw_line, label, lines
 from .slices import Cuts, cuts, draw_slices
 
 if TYPE_CHECKING:
+    from .diagnosis import Diagnosis
     from .result import Result
 
 _MOST_CONSTANTS = 6
+"""Largest number of constants in one figure, which has a row of panels for each."""
+_SHOWN_DRAWS = 20
+"""Number of draws whose errors are shown one by one."""
 
 
 def plot(
-    result: "Result", level: float = 0.95, slices: Mapping[str, Sequence[float]] | None = None
+    result: "Result",
+    level: float = 0.95,
+    slices: Mapping[str, Sequence[float]] | None = None,
+    *,
+    diagnosis: "Diagnosis | None" = None,
 ) -> Any:
-    """The solution with its intervals and the data: lines over one coordinate, maps
-    and slices over two or more.
+    """Return a figure of the solution with its intervals and the data: lines over one
+    coordinate, maps and slices over two or more.
+
+    Arguments:
+        result: the result to draw.
+        level: level of the intervals.
+        slices: where to cut, as for ``Result.plot``.
+        diagnosis: the diagnosis whose verdict stands in the title; by default
+            ``result.diagnose()``.
     """
+    title = _title(result, diagnosis)
     if len(result.problem.domain.names) > 1:
-        return _maps(result, level, cuts(result.problem, slices))
+        return _maps(result, level, cuts(result.problem, slices), title)
     if slices is not None:
         cuts(result.problem, slices)
-    return _lines(result, level)
+    return _lines(result, level, title)
 
 
 def _new_figure(rows: float, columns: float) -> Any:
@@ -43,13 +59,14 @@ def _figure(rows: int, columns: int) -> tuple[Any, Any]:
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-def _title(result: "Result") -> str:
-    return f"{result.problem.name}: {result.method}, {result.diagnose().verdict}"
+def _title(result: "Result", diagnosis: "Diagnosis | None" = None) -> str:
+    verdict = (diagnosis or result.diagnose()).verdict
+    return f"{result.problem.name}: {result.method}, {verdict}"
 
 
-def _lines(result: "Result", level: float) -> Any:
-    """Each output over the coordinate; beside it what the band leaves open, as a
-    deviation from the mean.
+def _lines(result: "Result", level: float, title: str) -> Any:
+    """Return a figure of each output over the coordinate, and beside it of the intervals
+    as deviations from the mean.
     """
     points = result.grid(401)
     x, (coordinate,) = points.array[:, 0], result.problem.domain.names
@@ -60,20 +77,20 @@ def _lines(result: "Result", level: float) -> Any:
         draw_line(row[0], x, line, level)
         if wide:
             draw_line(row[1], x, line, level, base=line.mean, new=line.band is None)
-            row[1].set_title("the same, less the mean", fontsize=9)
+            row[1].set_title("deviation from the mean", fontsize=9)
         for axis in row:
             axis.set(xlabel=label(result, coordinate), ylabel=label(result, name))
         for g in result.problem.groups:
             if g.output == name:
                 draw_data(row[0], g, g.points.array[:, 0], g.y)
-    draw_legend(axes[:, 0], "lower")  # above there is the title
-    figure.suptitle(_title(result), fontsize=10)
+    draw_legend(axes[:, 0], "lower")  # the title is above
+    figure.suptitle(title, fontsize=10)
     return figure
 
 
-def _maps(result: "Result", level: float, where: Cuts) -> Any:
-    """For each output maps over the first two coordinates, further ones being held
-    at the middle of their range, and slices below.
+def _maps(result: "Result", level: float, where: Cuts, title: str) -> Any:
+    """Return a figure of each output as a map over the first two coordinates, with the
+    others at the middle of their range, and of slices below.
     """
     domain = result.problem.domain
     n = 81
@@ -92,14 +109,10 @@ def _maps(result: "Result", level: float, where: Cuts) -> Any:
     for k, (name, line) in enumerate(found.items()):
         shown = [(line.mean, name, "viridis")]
         if line.interval:
-            of = "band" if line.band else "interval of new measurements"
-            shown.append(
-                (
-                    line.interval[1] - line.interval[0],
-                    f"width of the {100 * level:g} % {of} of {name}",
-                    "magma",
-                )
-            )
+            lower, upper = line.interval
+            kind = "band" if line.band else "interval of new measurements"
+            caption = f"width of the {100 * level:g} % {kind} of {name}"
+            shown.append((upper - lower, caption, "magma"))
         panels = parts[2 * k].subplots(1, 1 + wide, squeeze=False)[0]
         for axis in panels[len(shown) :]:
             axis.set_axis_off()
@@ -109,7 +122,7 @@ def _maps(result: "Result", level: float, where: Cuts) -> Any:
         below[name] = parts[2 * k + 1].subplots(rows, columns, squeeze=False, sharex=True)
     draw_slices(result, below, where, level)
     held = ", ".join(f"{c} = {array[0, i + 2]:g}" for i, c in enumerate(domain.names[2:]))
-    figure.suptitle(_title(result) + (f" (maps at {held})" if held else ""), fontsize=10)
+    figure.suptitle(title + (f" (maps at {held})" if held else ""), fontsize=10)
     return figure
 
 
@@ -127,42 +140,30 @@ def _map(
     for g in result.problem.groups:
         if g.output == name:
             x, y = g.sites.array[:, :2].T
-            axis.plot(
-                x,
-                y,
-                ls="none",
-                marker="s" if g.exact else "o",
-                ms=2.5,
-                color="white",
-                mec="black",
-                mew=0.4,
-            )
+            style = {"ls": "none", "ms": 2.5, "color": "white", "mec": "black", "mew": 0.4}
+            axis.plot(x, y, marker="s" if g.exact else "o", **style)
     first, second = result.problem.domain.names[:2]
     axis.set(xlabel=label(result, first), ylabel=label(result, second))
 
 
-def plot_constants(result: "Result") -> Any:
-    """The draws of the unknown constants against each other, and a histogram of each;
-    logarithmic where a positive one spans a factor of ten.
+def plot_constants(result: "Result", *, diagnosis: "Diagnosis | None" = None) -> Any:
+    """Return a figure of the draws of the unknown constants against each other, with a
+    histogram of each.
 
-    Of more than six those that are correlated most.
+    The scale is logarithmic where a positive constant spans a factor of ten. Of more
+    than six constants the most strongly correlated ones are shown.
     """
     found = constant_draws(result)
     every = correlated_pairs(found) if found is not None else []
     if found is None or not every:
         raise ValueError(
-            "plot_constants: a result with draws of two unknown constants or more is needed; use"
-            " plot"
+            "plot_constants: the result has no draws of two unknown constants or more; use plot"
         )
     shown = sorted(
         list(dict.fromkeys(i for p in every for i in (p.first, p.second)))[:_MOST_CONSTANTS]
     )
     correlation = {(p.first, p.second): p.correlation for p in every}
-    span = [np.quantile(found.values[:, i], [0.025, 0.975]) for i in range(len(found.labels))]
-    scales = [
-        "log" if positive and high > 10 * low else "linear"
-        for positive, (low, high) in zip(found.positive, span, strict=True)
-    ]
+    scales = _scales(found)
     truth = result.parameters()["truth"]
     n = len(shown)
     figure = _new_figure(0.8 * n, 0.5 * n)
@@ -175,21 +176,11 @@ def plot_constants(result: "Result") -> Any:
                 continue
             axis.set_xscale(scales[j])
             if a == b:
-                values = found.values[:, i]
-                edges = np.geomspace if scales[i] == "log" else np.linspace
-                axis.hist(values, bins=edges(values.min(), values.max(), 31), color=BLUE, alpha=0.6)
-                axis.set_yticks([])
+                _histogram(axis, found.values[:, i], scales[i])
             else:
                 axis.set_yscale(scales[i])
-                axis.plot(
-                    found.values[:, j],
-                    found.values[:, i],
-                    ls="none",
-                    marker=".",
-                    ms=3,
-                    color=BLUE,
-                    alpha=0.4,
-                )
+                dots = {"ls": "none", "marker": ".", "ms": 3, "color": BLUE, "alpha": 0.4}
+                axis.plot(found.values[:, j], found.values[:, i], **dots)
                 axis.set_title(f"correlation {correlation[j, i]:.3f}", fontsize=8)
                 if np.isfinite(truth[y]) and np.isfinite(truth[x]):
                     axis.plot(truth[x], truth[y], ls="none", marker="x", ms=8, color="black")
@@ -197,16 +188,29 @@ def plot_constants(result: "Result") -> Any:
                 xlabel=label(result, x) if a == n - 1 else "",
                 ylabel=label(result, y) if b == 0 and a else "",
             )
-    figure.suptitle(_title(result), fontsize=10)
+    figure.suptitle(_title(result, diagnosis), fontsize=10)
     return figure
 
 
-def plot_errors(result: "Result") -> Any:
-    """The imputed errors of each noisy group: against the true ones where these are
-    known, else in order; and their quantiles.
+def _scales(found: ConstantDraws) -> list[str]:
+    """Return ``log`` for each positive constant that spans a factor of ten, else ``linear``."""
+    ends = np.quantile(found.values, [0.025, 0.975], axis=0)
+    wide = found.positive & (ends[1] > 10 * ends[0])
+    return ["log" if one else "linear" for one in wide]
 
-    Errors that the data inform well differ from draw to draw; the bars are a standard
-    deviation of the draws."""
+
+def _histogram(axis: Any, values: np.ndarray, scale: str) -> None:
+    edges = np.geomspace if scale == "log" else np.linspace
+    axis.hist(values, bins=edges(values.min(), values.max(), 31), color=BLUE, alpha=0.6)
+    axis.set_yticks([])
+
+
+def plot_errors(result: "Result", *, diagnosis: "Diagnosis | None" = None) -> Any:
+    """Return a figure of the imputed errors of each noisy group, against the true ones
+    where these are known and in order otherwise, and of their quantiles.
+
+    The bars are standard deviations over the draws.
+    """
     from statistics import NormalDist
 
     groups = [g for g in result.problem.groups if g.name in result.tree["errors"].data_vars]
@@ -225,16 +229,18 @@ def plot_errors(result: "Result") -> Any:
         ends = 1.1 * np.array([normal.min(), normal.max()])
         if true is not None:
             row[0].plot(ends, ends, color="black", lw=0.8, ls=(0, (4, 3)))
-        for draw in z[:: max(1, len(z) // 20)]:
+        for draw in z[:: max(1, len(z) // _SHOWN_DRAWS)]:
             row[1].plot(normal, np.sort(draw), color=BLUE, lw=0.6, alpha=0.4)
         row[1].plot(ends, ends, color="black", lw=0.8, ls=(0, (4, 3)))
-        row[1].set(xlabel="normal quantile", ylabel=f"quantiles of {g.name}'s errors, 20 draws")
-    figure.suptitle(_title(result), fontsize=10)
+        row[1].set(
+            xlabel="normal quantile", ylabel=f"quantiles of {g.name}'s errors, {_SHOWN_DRAWS} draws"
+        )
+    figure.suptitle(_title(result, diagnosis), fontsize=10)
     return figure
 
 
 def _true_errors(result: "Result", group: Any) -> np.ndarray | None:
-    """The errors that the data really have, where a simulated problem tells."""
+    """Return the true errors of simulated data; None where the truth is not known."""
     truth = result.problem.truth
     parameters = None if truth is None else truth.noise.get(group.name, {})
     if truth is None or group.output is None or set(group.noise_unknowns()) - set(parameters or {}):
@@ -248,7 +254,7 @@ def _true_errors(result: "Result", group: Any) -> np.ndarray | None:
 
 
 def plot_trace(result: "Result") -> Any:
-    """What each phase recorded, on logarithmic axes."""
+    """Return a figure of the numbers that each phase recorded, on logarithmic axes."""
     phases = list(result.tree["trace"].children.items())
     figure, axes = _figure(1, len(phases))
     for axis, (name, node) in zip(axes[0], phases, strict=True):

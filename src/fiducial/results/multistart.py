@@ -1,8 +1,8 @@
 """Multi-start: fits from other guesses of the unknown constants, to find other solutions.
 
-Draws are taken around one fit. Where an equation allows for several solutions (two rates
+Draws are taken around one fit. Where an equation allows several solutions (two rates
 that can be swapped, a frequency and its multiples), the intervals cover one of them only,
-and no check of the draws can see that.
+and no check of the draws can detect that.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -27,13 +27,15 @@ EXCESS = "-2 log likelihood above the answer's"
 """Variable: by how much -2 log likelihood of a fit exceeds that of the answer."""
 OTHER = "another solution"
 """Variable: whether a fit is another solution that fits the data about as well."""
-_STARTS, _STARTS_IN_A_PLANE = 4, 2
-"""Fits from other guesses on a line, and with two or more coordinates, where they cost more."""
-_SPREAD = 2.0
+_STARTS = 4
+"""Number of fits from other guesses for a problem over one coordinate."""
+_STARTS_IN_A_PLANE = 2
+"""Number of fits from other guesses with two or more coordinates, where a fit costs more."""
+_GUESS_SD = 2.0
 """Standard deviation of the guesses in unconstrained units: for a positive constant, a
 factor of about seven."""
 _SAME = 0.01
-"""Constants that differ by less than this, relative to their size and guess, are the same."""
+"""Relative difference of a constant, by its size or guess, below which two solutions agree."""
 _AS_GOOD = 10.0
 """Largest excess of -2 log likelihood at which a solution is a rival of the answer: its
 share of the likelihood is then exp(-5), under one per cent."""
@@ -54,13 +56,13 @@ def fit_from_other_guesses(
         estimate: parameters of its answer.
         draws: parameters drawn, (draw, p), or None.
         seed: seed of the guesses and networks.
-        line: told how far it has come.
+        line: the line of progress.
 
     Returns:
         For each fit that solves the equation its constants in the user's units, the
         variable ``EXCESS`` and the variable ``OTHER``. None where a second solution
-        cannot be told: without unknown constants or noisy data, with a free function, or
-        for a method that is not built on a fit.
+        cannot be recognised: without unknown constants or noisy data, with a free
+        function, or for a method that does not begin with a fit.
     """
     import xarray as xr
 
@@ -77,15 +79,15 @@ def fit_from_other_guesses(
         LevenbergMarquardt, model.data, np.asarray(begin), seed=seed, report=line.report
     )
     every = np.concatenate([estimate[None], ended])
-    told = run_once(jax.vmap(lambda theta: _describe(model, theta)), jnp.asarray(every))
-    told = jax.tree.map(np.asarray, told)
-    excess = told["deviance"][1:] - told["deviance"][0]
-    solved = (status == Status.CONVERGED) & (told["unmet"][1:] <= 1) & np.isfinite(excess)
-    apart = _differs(model, every, told["constants"], excess, draws)
+    found = run_once(jax.vmap(lambda theta: _describe(model, theta)), jnp.asarray(every))
+    found = jax.tree.map(np.asarray, found)
+    excess = found["deviance"][1:] - found["deviance"][0]
+    solved = (status == Status.CONVERGED) & (found["unmet"][1:] <= 1) & np.isfinite(excess)
+    apart = _differs(model, every, found["constants"], excess, draws)
     other = apart.any(axis=1) & (excess < _AS_GOOD) & solved
     constants = {
         name: (("start", *(f"{name}_{i}" for i in range(v.ndim - 1))), v[1:])
-        for name, v in told["unknowns"].items()
+        for name, v in found["unknowns"].items()
     }
     judged = {EXCESS: ("start", excess), OTHER: ("start", other.astype(int))}
     return xr.Dataset({**constants, **judged}).isel(start=np.flatnonzero(solved))
@@ -100,11 +102,18 @@ def _differs(
 ) -> np.ndarray:
     """Return which constants of each fit are not those of the answer, (fit, constant).
 
-    A difference must exceed a standard deviation of the draws, and what a fit that
-    stopped at this likelihood could still be off.
+    A difference must exceed a standard deviation of the draws, and the distance that the
+    excess of -2 log likelihood accounts for.
+
+    Arguments:
+        model: the problem in computable form.
+        every: parameters of the answer and of each fit, (1 + fit, p).
+        values: the constants in the user's units, (1 + fit, constant).
+        excess: -2 log likelihood of each fit above the answer's.
+        draws: parameters drawn, (draw, p), or None.
     """
-    raw = every[:, model.size - model.constant_count :]
-    sd = 0.0 if draws is None else draws[:, model.size - model.constant_count :].std(axis=0)
+    raw = every[:, model.constant_slice]
+    sd = 0.0 if draws is None else draws[:, model.constant_slice].std(axis=0)
     reach = sd * np.maximum(1.0, 2 * np.sqrt(np.clip(excess, 0, None)))[:, None]
     apart = np.abs(raw[1:] - raw[0]) > reach
     unknowns = sorted(model.problem.unknowns.items())
@@ -114,18 +123,18 @@ def _differs(
 
 
 def _guesses(model: Model, count: int, key: Any) -> Float[Array, "k p"]:
-    """Return fresh networks with constants scattered around their guesses, in pairs on
-    opposite sides; of zero where a constant may be negative.
+    """Return random networks with constants scattered around their guesses, in pairs on
+    opposite sides of the guess, or of zero where a constant may be negative.
     """
     networks = jax.vmap(model.init)(jax.random.split(jax.random.fold_in(key, 0), count))
-    guess = model.raw_constants(networks[0])
+    guess = networks[0, model.constant_slice]
     unknowns = sorted(model.problem.unknowns.items())
     signed = np.concatenate([np.full(u.guess.size, u.kind == "real") for _, u in unknowns])
     shape = ((count + 1) // 2, guess.size)
-    off = _SPREAD * jax.random.normal(jax.random.fold_in(key, 1), shape, jnp.float64)
+    off = _GUESS_SD * jax.random.normal(jax.random.fold_in(key, 1), shape, jnp.float64)
     pairs = jnp.stack([guess + off, jnp.where(signed, -guess - off, guess - off)], axis=1)
     scattered = pairs.reshape(-1, guess.size)[:count]
-    return networks.at[:, model.size - guess.size :].set(scattered)
+    return networks.at[:, model.constant_slice].set(scattered)
 
 
 def _describe(model: Model, theta: Float[Array, " p"]) -> dict[str, Any]:

@@ -1,6 +1,4 @@
-"""One panel of a figure: an output along a line, with its intervals, the data and
-the truth.
-"""
+"""Panels of a figure: an output along a line, with its intervals, the data and the truth."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,14 +11,20 @@ if TYPE_CHECKING:
     from ..posing.groups import Group
     from .result import Result
 
-BLUE, GREY, RED = "#2a6f97", "#8d99ae", "#c1121f"
+BLUE = "#2a6f97"
+"""Colour of the solution and its band."""
+GREY = "#8d99ae"
+"""Colour of the data and of intervals of new measurements."""
+RED = "#c1121f"
+"""Colour of exact values."""
 _DASHED = (0, (4, 3))
 
 Limits = tuple[np.ndarray, np.ndarray]
+"""Lower and upper limits along a line."""
 
 
 class Line(NamedTuple):
-    """What is known of an output along a line.
+    """An output along a line, with what is known about it.
 
     Attributes:
         mean: the solution.
@@ -36,16 +40,14 @@ class Line(NamedTuple):
 
     @property
     def interval(self) -> Limits | None:
-        """The limits to look at: of the solution, or of a new measurement for a
-        method that speaks of nothing else.
+        """Limits of the solution, or of a new measurement for a method that gives no
+        others.
         """
         return self.band or self.prediction
 
 
 def lines(result: "Result", points: Points, level: float, *, new: bool = True) -> dict[str, Line]:
-    """For each output what is known of it at some points; ``new=False`` spares the
-    limits of new measurements.
-    """
+    """Return each output at some points; ``new=False`` leaves out new measurements."""
     band, truth = result.band(points, level), result.problem.truth
     true = {} if truth is None else truth.at(points)
     prediction = _prediction(result, points, level) if new else None
@@ -65,8 +67,8 @@ def _prediction(result: "Result", points: Points, level: float) -> Any:
     try:
         return result.predict(points, level)
     except ValueError:
-        # no output has noise, its size is known at the measurements only, or they are
-        # too few for the level
+        # no output has noise, its size is known at the measurements only, or there are
+        # too few of them for the level
         return None
 
 
@@ -83,38 +85,25 @@ def draw_line(
     base: np.ndarray | float = 0.0,
     new: bool = True,
 ) -> None:
-    """Solution, intervals and truth, as deviations from ``base``; ``new=False``
-    leaves new measurements out, which would dwarf a band.
+    """Draw solution, intervals and truth as deviations from ``base``; ``new=False``
+    leaves out new measurements, beside which a band would be too thin to see.
     """
     if line.prediction is not None and new:
         lower, upper = line.prediction
-        axis.fill_between(
-            x,
-            lower - base,
-            upper - base,
-            color=GREY,
-            alpha=0.2,
-            lw=0,
-            label=f"{100 * level:g} % of new measurements",
-        )
+        style = {"color": GREY, "alpha": 0.2, "lw": 0}
+        name = f"{100 * level:g} % of new measurements"
+        axis.fill_between(x, lower - base, upper - base, label=name, **style)
     if line.band is not None:
         lower, upper = line.band
-        axis.fill_between(
-            x,
-            lower - base,
-            upper - base,
-            color=BLUE,
-            alpha=0.3,
-            lw=0,
-            label=f"{100 * level:g} % band",
-        )
+        style = {"color": BLUE, "alpha": 0.3, "lw": 0}
+        axis.fill_between(x, lower - base, upper - base, label=f"{100 * level:g} % band", **style)
     axis.plot(x, line.mean - base, color=BLUE, lw=1.6, label="solution")
     if line.truth is not None:
         axis.plot(x, line.truth - base, color="black", lw=1, ls=_DASHED, label="truth")
 
 
 def draw_data(axis: Any, group: "Group", x: np.ndarray, y: np.ndarray) -> None:
-    """Values of a group of observations."""
+    """Draw the values of a group of observations."""
     style = (
         {"marker": "s", "color": RED, "label": "exact"}
         if group.exact
@@ -124,8 +113,8 @@ def draw_data(axis: Any, group: "Group", x: np.ndarray, y: np.ndarray) -> None:
 
 
 def draw_legend(axes: Sequence[Any], side: str) -> None:
-    """One legend for several panels, above or below them all (``side="upper"`` or
-    ``"lower"``), where it hides nothing.
+    """Draw one legend for several panels, above or below them all (``side="upper"`` or
+    ``"lower"``), where it covers nothing.
     """
     shown = {
         text: handle
@@ -143,6 +132,6 @@ def draw_legend(axes: Sequence[Any], side: str) -> None:
 
 
 def label(result: "Result", name: str) -> str:
-    """A name with its unit."""
+    """Return a name with its unit."""
     unit = result.problem.units.get(name)
     return f"{name} ({unit})" if unit else name

@@ -1,4 +1,4 @@
-"""What a fit gives back: one object over an xarray tree, valid at any point of the domain."""
+"""The result of a fit: one object over an xarray tree, valid at any point of the domain."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..atomic_files import write_with
+from ..atomic_files import write_sealed
 from ..device import jit
 from ..model.binding import bind
 from ..model.model import Model
@@ -19,6 +19,7 @@ from ..posing.coordinates import Points
 from ..posing.problem import Problem
 from ..status import Status
 from .intervals import check_level, summarise_draws
+from .storage import compact, encoding
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,19 +27,22 @@ if TYPE_CHECKING:
 
     from .diagnosis import Diagnosis
 
-FORMAT = "fiducial-result-1"
+FORMAT = "fiducial-result-2"
+"""Format of a saved result."""
+UNSEALED_FORMAT = "fiducial-result-1"
+"""Format of results saved by older versions, without a checksum and with all draws."""
 _BATCH = 4_000
-"""Field values computed at once when a band is evaluated: the hidden units of all draws
-at many points take longer to write to memory and to read again than to compute."""
+"""Number of field values computed at once when a band is evaluated: with more, the hidden
+units take longer to write to memory and to read again than to compute."""
 
 
 class Result:
     """The solution and the unknown constants, with intervals where the method gives them.
 
     Arguments:
-        tree: all that the fit left, as an ``xarray.DataTree``.
+        tree: the content of the result, as an ``xarray.DataTree``.
         problem: the problem that was fitted.
-        model: the problem in computable form, where it exists already.
+        model: the problem in computable form, if it exists already.
 
     Example:
         ``result.band(x, level=0.95)`` is a dataset with ``mean``, ``lower`` and
@@ -46,7 +50,9 @@ class Result:
     """
 
     def __init__(self, tree: "xr.DataTree", problem: Problem, model: Model | None = None):
-        self.tree, self.problem, self._bound = tree, problem, model
+        self.tree = tree
+        self.problem = problem
+        self._bound = model
 
     @property
     def status(self) -> Status:
@@ -95,7 +101,7 @@ class Result:
 
     @cached_property
     def model(self) -> Model:
-        """The problem in computable form, as the draws are to be read."""
+        """The problem in computable form, with which the draws are evaluated."""
         model = self._bound
         if model is None:
             with jax.enable_x64(True):
@@ -111,9 +117,9 @@ class Result:
             level: level of the intervals.
 
         Returns:
-            A data frame with a row for each component of an unknown and the columns
-            estimate, mean, sd, lower, upper, truth and unit; not-a-number where a value
-            is not known.
+            A data frame with a row for each component of an unknown, and the columns
+            estimate, mean, sd, lower, upper, truth and unit; a value that is not known is
+            not-a-number.
         """
         import pandas as pd
 
@@ -173,8 +179,8 @@ class Result:
     def predict(self, x: Any = None, level: float = 0.95) -> "xr.Dataset":
         """Return the interval of a new measurement, with its noise.
 
-        Where an output has several noisy groups, the new measurement has the noise of
-        the first.
+        Where an output has several noisy groups of observations, the new measurement has
+        the noise of the first.
 
         Arguments:
             x: as for ``band``.
@@ -226,7 +232,9 @@ class Result:
         """Return checks with numbers, and a verdict: trust, caution, or do not trust.
 
         Arguments:
-            against: results of other methods for the same problem, to compare with.
+            against: results of other methods for the same problem, to compare with. The
+                comparison is in the diagnosis that comes back, and nowhere else: the
+                result stays as it was, and so does its ``summary()``.
         """
         from .diagnosis import diagnose
 
@@ -243,7 +251,8 @@ class Result:
 
         Arguments:
             level: level of the intervals.
-            diagnosis: the diagnosis to put into it; by default ``diagnose()``.
+            diagnosis: the diagnosis to report, such as one against other results; by
+                default ``diagnose()``.
         """
         from .summary import summarise
 
@@ -256,8 +265,8 @@ class Result:
         Arguments:
             level: level of the intervals.
             slices: with two or more coordinates, where to cut through the solution, such
-                as ``{"t": [0.0, 0.5]}``. By default along time, where the data are, and
-                at both ends and in the middle.
+                as ``{"t": [0.0, 0.5]}``. By default at times with data, at both ends and in
+                the middle.
         """
         from .figures import plot
 
@@ -291,7 +300,11 @@ class Result:
         return f"<div>{heading}{table.to_html() if len(table) else ''}<pre>{verdict}</pre></div>"
 
     def save(self, path: str | Path) -> Path:
-        """Write everything to one netCDF file, which appears only when it is complete.
+        """Write the result to one netCDF file, which appears only when it is complete.
+
+        Draws are stored by the directions in which they lie, so that the loaded result
+        has the same intervals to a millionth of their widths. A checksum shows later
+        damage to the file; other programs can read it as netCDF-4.
 
         Raises:
             FileExistsError: if the file exists; nothing is overwritten.
@@ -300,5 +313,7 @@ class Result:
         if path.exists():
             raise FileExistsError(f"{path} exists already; give another name, or remove it first")
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_with(path, lambda temporary: self.tree.to_netcdf(temporary, engine="h5netcdf"))
+        stored = compact(self.tree)
+        how: Any = {"engine": "h5netcdf", "encoding": encoding(stored)}
+        write_sealed(path, lambda temporary: stored.to_netcdf(temporary, **how), FORMAT)
         return path

@@ -1,5 +1,5 @@
-"""Cuts through a problem with two or more coordinates: lines with bands at a few
-values of one of them.
+"""Slices through a solution over two or more coordinates: lines with bands at a few
+values of one coordinate.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,18 +16,21 @@ if TYPE_CHECKING:
 
 Cuts = tuple[str, list[float]]
 """A coordinate, and the values at which it is held."""
-_MOST = 5
+_MOST_SLICES = 5
+"""Largest number of slices by default."""
 _LEAST_PLACES = 3
-"""Data at so many places with one value of the coordinate are worth a slice."""
+"""Smallest number of places of data with one value of the coordinate that get a slice."""
 _POINTS = 201
+"""Number of points along a slice."""
 
 
 def cuts(problem: Problem, given: Mapping[str, Sequence[float]] | None = None) -> Cuts:
-    """Where to cut: as given, or by default along time (without it along the second
-    coordinate).
+    """Return where to cut: as given, or by default at some values of time (without a
+    time, of the second coordinate).
 
-    By default there is a slice wherever data lie in a row, and while these are few, one
-    at each end of the range and in its middle."""
+    By default there is a slice wherever data lie in a row, and as long as these are few,
+    one at each end of the range and in its middle.
+    """
     domain = problem.domain
     if given is not None:
         return _checked(problem, given)
@@ -41,12 +44,13 @@ def cuts(problem: Problem, given: Mapping[str, Sequence[float]] | None = None) -
     )
     rows = values[counts >= _LEAST_PLACES]
     every = np.union1d(rows, np.linspace(domain.lower[i], domain.upper[i], 3))
-    if len(every) > _MOST:
-        every = rows[np.unique(np.linspace(0, len(rows) - 1, _MOST).round().astype(int))]
+    if len(every) > _MOST_SLICES:
+        every = rows[np.unique(np.linspace(0, len(rows) - 1, _MOST_SLICES).round().astype(int))]
     return name, every.tolist()
 
 
 def _checked(problem: Problem, given: Mapping[str, Sequence[float]]) -> Cuts:
+    """Return the cuts that a user asked for, or raise a ``ValueError`` with an example."""
     names = problem.domain.names
     example = (
         f"slices={{'{names[-1]}': [{problem.domain.lower[-1]:g}, {problem.domain.upper[-1]:g}]}}"
@@ -75,16 +79,16 @@ def _checked(problem: Problem, given: Mapping[str, Sequence[float]]) -> Cuts:
 
 
 def draw_slices(result: "Result", axes: Mapping[str, Any], where: Cuts, level: float) -> None:
-    """Each output over the first other coordinate, a column of panels for each value.
+    """Draw each output over the first other coordinate, in a column of panels for each
+    value.
 
-    Further coordinates are held in the middle of their range, or where there are data
-    next to it.
+    Further coordinates are held near the middle of their range, where there are data.
 
     Arguments:
-        result: what to draw.
-        axes: for each output its panels, (row, value); a second row is for what the
-            band leaves open, as a deviation from the mean.
-        where: the values to cut at.
+        result: the result to draw.
+        axes: the panels of each output, (row, value); a second row shows the intervals
+            as deviations from the mean.
+        where: the coordinate to cut, and its values.
         level: level of the intervals.
     """
     domain, (name, values) = result.problem.domain, where
@@ -112,10 +116,9 @@ def draw_slices(result: "Result", axes: Mapping[str, Any], where: Cuts, level: f
     for output, own in axes.items():
         own[0, 0].set_ylabel(label(result, output))
         if len(own) > 1:
-            own[1, 0].set_ylabel("less the mean")
-            for axis in own[
-                1, 1:
-            ]:  # one scale, so that panels can be compared, and no rounding errors are blown up
+            own[1, 0].set_ylabel("deviation from the mean")
+            # one scale, so that panels can be compared and rounding errors stay invisible
+            for axis in own[1, 1:]:
                 axis.sharey(own[1, 0])
             own[1, 0].relim()
             own[1, 0].autoscale()
@@ -123,12 +126,13 @@ def draw_slices(result: "Result", axes: Mapping[str, Any], where: Cuts, level: f
 
 
 def _middle(problem: Problem) -> np.ndarray:
-    """The middle of the domain, each coordinate moved to the next one at which there
-    are data.
+    """Return the middle of the domain, with each coordinate moved to the nearest one at
+    which there are data.
     """
     middle = (problem.domain.lower + problem.domain.upper) / 2
     sites = [g.sites.array for g in problem.groups if g.output and not g.exact]
     if not sites:
         return middle
-    seen = np.concatenate(sites)
-    return np.take_along_axis(seen, np.abs(seen - middle).argmin(axis=0)[None], axis=0)[0]
+    places = np.concatenate(sites)
+    nearest = np.abs(places - middle).argmin(axis=0)
+    return np.take_along_axis(places, nearest[None], axis=0)[0]

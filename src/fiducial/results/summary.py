@@ -1,6 +1,4 @@
-"""A result in numbers: the dictionary behind ``summary.json``, and the text for a
-screen.
-"""
+"""Summaries of a result: the dictionary behind ``summary.json``, and a text for a screen."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -11,11 +9,14 @@ if TYPE_CHECKING:
     from .diagnosis import Diagnosis
     from .result import Result
 
+SUMMARY = "fiducial-summary-1"
+"""Format of ``summary.json``."""
+
 
 def summarise(
     result: "Result", level: float = 0.95, diagnosis: "Diagnosis | None" = None
 ) -> dict[str, Any]:
-    """Return the answer as JSON can hold it; null where something is not known."""
+    """Return the answer as JSON can hold it, with None where something is not known."""
     diagnosis = diagnosis or result.diagnose()
     table = result.parameters(level)
     rows = {
@@ -48,8 +49,8 @@ def summarise(
 
 
 def _noise(result: "Result", rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """For each noisy group the size of its errors, inferred or given (one number
-    only).
+    """Return for each noisy group the size of its errors, inferred or, if it is one
+    number, as given.
     """
     columns = ("mean", "sd", "lower", "upper", "truth")
     noise: dict[str, Any] = {}
@@ -64,8 +65,8 @@ def _noise(result: "Result", rows: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def _field(result: "Result", level: float) -> dict[str, Any]:
-    """Width of the band over a grid, and how it compares with the truth where that
-    is known.
+    """Return for each output the mean width of its band over a grid and, where the truth
+    is known, the share of the truth inside the band and the mean squared error.
     """
     points = result.grid()
     band = result.band(points, level)
@@ -122,9 +123,7 @@ def as_text(result: "Result", level: float = 0.95, diagnosis: "Diagnosis | None"
 
 
 def _new_measurements(result: "Result", level: float) -> list[str]:
-    """For a method whose only intervals are those of new measurements, how wide they
-    are.
-    """
+    """Return lines about intervals of new measurements, for a method without others."""
     if "left_out" not in result.tree.children:
         return []
     try:

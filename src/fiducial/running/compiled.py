@@ -1,5 +1,5 @@
-"""Functions compiled once per shape of their arguments, with the seconds that they
-take.
+"""Functions compiled once per shape of their arguments, with the seconds that this
+takes.
 """
 
 import time
@@ -13,18 +13,19 @@ from ..device import Effort, compile_program
 from .threads import factors_batches, one_thread
 
 _COMPILERS = ThreadPoolExecutor(thread_name_prefix="compile")
+"""Threads that compile programs at the same time."""
 
 
 class Compiled:
-    """A function compiled once per shape of its arguments, with the seconds of
-    compiling and running added up.
+    """A function compiled once per shape of its arguments, which adds up the seconds of
+    compiling and of running.
 
     Arguments:
         fn: a function of arrays.
-        seconds: where to add them, under ``compile`` and ``run``.
-        cheap: run a new program once more and count that as compiling, because its
+        seconds: where to add the seconds, under ``compile`` and ``run``.
+        warm_up: run a new program once more and count that as compiling, because its
             first run loads it onto the device.
-        effort: how thoroughly to compile it.
+        effort: how much time to spend on compiling.
     """
 
     def __init__(
@@ -32,29 +33,32 @@ class Compiled:
         fn: Callable[..., Any],
         seconds: dict[str, float],
         *,
-        cheap: bool = False,
+        warm_up: bool = False,
         effort: Effort = Effort.RUNS_OFTEN,
     ):
-        self._fn, self._seconds, self._cheap, self._effort = fn, seconds, cheap, effort
+        self._fn = fn
+        self._seconds = seconds
+        self._warm_up = warm_up
+        self._effort = effort
         self._programs: dict[Any, Future[Any]] = {}
         self._results: dict[Any, Any] = {}
         self.waits_for_threads = False
-        """Whether a program may wait for threads that others hold, so that it must
-        run by itself (see ``factors_batches``).
+        """Whether a program may wait for threads that other programs hold, so that it
+        must run alone (see ``factors_batches``).
         """
 
     def prepare(self, *args: Any) -> Any:
-        """Begin to compile for arguments of these shapes, beside whatever else is being
-        traced or compiled.
+        """Begin to compile for arguments of these shapes, in a thread of its own.
 
         Returns:
             The shapes of the result.
         """
-        begun, shapes = time.perf_counter(), _shapes(args)
+        begun = time.perf_counter()
+        shapes = _shapes(args)
         if shapes in self._results:
             return self._results[shapes]
-        # float32 means float32: a GPU would multiply with fewer digits, in which
-        # energies and second derivatives drown
+        # by default a GPU multiplies float32 with fewer digits, which would lose energies
+        # and second derivatives
         with jax.default_matmul_precision("highest"):
             traced = jax.jit(self._fn).trace(*args)
             lowered = traced.lower()
@@ -65,14 +69,14 @@ class Compiled:
         return self._results[shapes]
 
     def wait(self) -> None:
-        """Until all that was prepared is compiled."""
+        """Wait until everything prepared is compiled."""
         begun = time.perf_counter()
         for program in self._programs.values():
             program.result()
         self._seconds["compile"] += time.perf_counter() - begun
 
     def program(self, *args: Any) -> Any:
-        """The program for arguments of these shapes."""
+        """Return the program for arguments of these shapes."""
         shapes = _shapes(args)
         if shapes not in self._programs:
             self.prepare(*args)
@@ -82,11 +86,11 @@ class Compiled:
         return found
 
     def __call__(self, *args: Any) -> Any:
-        new = self._cheap and _shapes(args) not in self._programs
+        must_warm_up = self._warm_up and _shapes(args) not in self._programs
         program = self.program(*args)
         with one_thread():
             begun = time.perf_counter()
-            if new:
+            if must_warm_up:
                 jax.block_until_ready(program(*args))
                 self._seconds["compile"] += time.perf_counter() - begun
                 begun = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The lanes of a batch: a chain on a data set each."""
+"""The lanes of a batch: each is one chain on one data set."""
 
 import os
 import threading
@@ -20,23 +20,23 @@ from .compiled import Compiled
 from .threads import one_thread
 
 _ALONE = threading.Lock()
-"""Held by programs that may wait for threads that others of their kind hold."""
+"""Held by a program that must run alone (see ``factors_batches``)."""
 
 
 def one_lane_per_core() -> bool:
-    """Whether every core runs a lane of its own, as on a CPU; otherwise one program
-    runs them all.
+    """Return whether each core runs one lane at a time, as on a CPU; otherwise one program
+    runs all lanes.
     """
     return jax.default_backend() == "cpu"
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def free_memory() -> int:
-    """Bytes of memory that are free on this machine, as far as it tells."""
+    """Return the bytes of free memory of this machine, 4 GiB where it does not tell."""
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):
@@ -44,16 +44,19 @@ def free_memory() -> int:
 
 
 def at_once(lane_bytes: int) -> int:
-    """How many lanes of such a size may run at the same time: one on each core,
-    unless they would fill half of the memory that is free.
+    """Return how many lanes may run at the same time: one on each core, as long as they
+    fill at most half of the free memory.
+
+    Arguments:
+        lane_bytes: memory that one lane needs.
     """
     return max(1, min(cores(), free_memory() // 2 // max(1, lane_bytes)))
 
 
 @dataclass(frozen=True)
 class Apart:
-    """Values of lanes that ran side by side, not yet joined: a state can be large, and
-    is only handed on.
+    """Values of lanes that ran one on each core, not joined into arrays, because a state
+    can be large and is only handed on.
 
     Attributes:
         each: the value of each lane, all chains of the first data set first.
@@ -64,21 +67,26 @@ class Apart:
     lanes: tuple[int, int]
 
     def repeated(self, times: int) -> "Apart":
-        """Every chain so many times, one after another."""
-        return Apart(
-            [one for one in self.each for _ in range(times)], (self.lanes[0], times * self.lanes[1])
-        )
+        """Return each value ``times`` times in a row, as if there were that many more
+        chains.
+        """
+        each = [one for one in self.each for _ in range(times)]
+        return Apart(each, (self.lanes[0], times * self.lanes[1]))
 
     def parts(self) -> tuple["Apart", ...]:
-        """One for each element, where the values are tuples."""
+        """Return the elements of values that are tuples, an ``Apart`` for each element."""
         return tuple(
             Apart([one[i] for one in self.each], self.lanes) for i in range(len(self.each[0]))
         )
 
 
 def apart(value: Any, axes: int, lanes: tuple[int, int]) -> Apart:
-    """What each lane sees of a tree of arrays, of which so many axes in front are
-    those of lanes.
+    """Split a tree of arrays into what each lane sees of it.
+
+    Arguments:
+        value: the tree, or an ``Apart``, which is returned as it is.
+        axes: how many leading axes are those of lanes, as in ``Lanes``.
+        lanes: numbers of data sets and chains.
     """
     if isinstance(value, Apart):
         return value
@@ -94,19 +102,17 @@ def apart(value: Any, axes: int, lanes: tuple[int, int]) -> Apart:
 
 
 def joined(found: Any) -> Any:
-    """The values of all lanes in one tree of arrays, the axes (data set, chain) in
-    front.
+    """Return the values of all lanes in one tree of arrays, with leading axes (data set,
+    chain).
     """
     if not isinstance(found, Apart):
         return found
 
     def join(*own: Any) -> np.ndarray:
         parts = [np.asarray(v) for v in own]
-        return (
-            parts[0][None, None]
-            if len(parts) == 1
-            else np.stack(parts).reshape(*found.lanes, *parts[0].shape)
-        )
+        if len(parts) == 1:
+            return parts[0][None, None]
+        return np.stack(parts).reshape(*found.lanes, *parts[0].shape)
 
     return jax.tree.map(join, *found.each)
 
@@ -114,18 +120,18 @@ def joined(found: Any) -> Any:
 class Lanes:
     """A function of one lane, compiled for all lanes of a batch.
 
-    An accelerator runs them in one program. On a CPU that would be slower than one
-    after another: the many small products of a batch are not shared out among its
-    cores, and all lanes wait for the slowest. So there it is one program for one lane,
-    and each core takes the next lane when it is free.
+    An accelerator runs all lanes in one program. On a CPU that would be slower than one
+    lane after another: the many small products of a batch are not shared out among the
+    cores, and all lanes wait for the slowest. There the program is for one lane, and each
+    core takes the next lane when it is free.
 
     Arguments:
         fn: a function of one lane.
-        axes: how many axes each of its arguments has in front in a batch: 2 for (data
-            set, chain), 1 for (data set,), none for what is the same for all lanes.
+        axes: how many leading axes each of its arguments has in a batch: 2 for (data set,
+            chain), 1 for (data set,), 0 for a value that all lanes share.
         seconds: where to add up the seconds of compiling and running.
-        effort: how thoroughly to compile it.
-        most: so many lanes side by side at most.
+        effort: how much time to spend on compiling.
+        most: largest number of lanes that run at the same time.
     """
 
     def __init__(
@@ -137,16 +143,14 @@ class Lanes:
         effort: Effort,
         most: int,
     ):
-        self._axes, self._seconds, self._apart, self._most = (
-            axes,
-            seconds,
-            one_lane_per_core(),
-            most,
-        )
+        self._axes = axes
+        self._seconds = seconds
+        self._apart = one_lane_per_core()
+        self._most = most
         self._compiled = Compiled(fn if self._apart else in_batch(fn, axes), seconds, effort=effort)
 
     def prepare(self, *args: Any) -> Any:
-        """Begin to compile for arguments of these shapes; returns the shapes of the
+        """Begin to compile for arguments of these shapes, and return the shapes of the
         result.
         """
         if not self._apart:
@@ -162,25 +166,23 @@ class Lanes:
         )
 
     def wait(self) -> None:
-        """Until it is compiled."""
+        """Wait until the program is compiled."""
         self._compiled.wait()
 
     @property
     def at_once(self) -> int:
-        """How many lanes run at the same time."""
+        """The number of lanes that run at the same time."""
         return 1 if self._compiled.waits_for_threads else self._most
 
     def __call__(self, *args: Any) -> Any:
-        """The result, ``Apart`` where lanes run side by side, as arguments may be."""
+        """Return the result, an ``Apart`` where each core runs one lane; arguments may be
+        ``Apart`` too.
+        """
         if not self._apart:
             return self._compiled(*args)
         lanes = _lanes(args, self._axes)
-        each = list(
-            zip(
-                *(apart(a, k, lanes).each for a, k in zip(args, self._axes, strict=True)),
-                strict=True,
-            )
-        )
+        split = [apart(a, k, lanes).each for a, k in zip(args, self._axes, strict=True)]
+        each = list(zip(*split, strict=True))
         program = self._compiled.program(*each[0])
         begun = time.perf_counter()
         with one_thread(), _ALONE if self._compiled.waits_for_threads else nullcontext():
@@ -190,21 +192,22 @@ class Lanes:
 
 
 def in_batch(fn: Callable[..., Any], axes: tuple[int, ...]) -> Callable[..., Any]:
-    """A function of all lanes at once, from one of a lane."""
+    """Return a function of all lanes at once.
+
+    Arguments:
+        fn: a function of one lane.
+        axes: how many leading axes its arguments have in a batch, as in ``Lanes``.
+    """
 
     def run(*args: Any) -> Any:
         sets, chains = _lanes(args, axes)
 
         def flat(value: Any, axes: int) -> Any:
-            # one axis of lanes: each axis of a batch means another pass over the whole
+            # one axis for all lanes, because each vmap is another pass over the whole
             # program while it is traced
-            return (
-                value.reshape(sets * chains, *value.shape[2:])
-                if axes == 2
-                else jnp.repeat(value, chains, axis=0)
-                if axes
-                else value
-            )
+            if axes == 2:
+                return value.reshape(sets * chains, *value.shape[2:])
+            return jnp.repeat(value, chains, axis=0) if axes == 1 else value
 
         lanes = [jax.tree.map(partial(flat, axes=k), a) for a, k in zip(args, axes, strict=True)]
         if sets * chains == 1:  # products in a batch of one are slower than without
@@ -221,7 +224,7 @@ def in_batch(fn: Callable[..., Any], axes: tuple[int, ...]) -> Callable[..., Any
 
 
 def _lanes(args: Any, axes: tuple[int, ...]) -> tuple[int, int]:
-    """How many data sets and chains there are."""
+    """Return the numbers of data sets and chains."""
     (first, *_) = (
         leaf for a, k in zip(args, axes, strict=True) if k == 2 for leaf in jax.tree.leaves(a)
     )
@@ -229,7 +232,13 @@ def _lanes(args: Any, axes: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _run(program: Any, lanes: list[Any], workers: int) -> list[Any]:
-    """The results of all lanes."""
+    """Run a program for every lane, and return the results in the order of the lanes.
+
+    Arguments:
+        program: the compiled function of one lane.
+        lanes: the arguments of each lane.
+        workers: number of lanes that run at the same time.
+    """
     found: list[Any] = [None] * len(lanes)
     todo = deque(range(len(lanes)))
 
@@ -248,9 +257,9 @@ def _run(program: Any, lanes: list[Any], workers: int) -> list[Any]:
             others.append(_workers().submit(work))
         work()
         for future in others:
-            if not future.cancel():  # others may have kept it from beginning
+            if not future.cancel():  # it has begun, or is done
                 future.result()
-    finally:  # after an error or an interrupt no lane is begun any more
+    finally:  # after an error or an interrupt no further lane begins
         todo.clear()
     return found
 

@@ -1,5 +1,6 @@
 """One phase of a method, compiled, for all data sets and chains."""
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -14,30 +15,34 @@ from .compiled import Compiled
 from .lanes import Apart, Lanes, apart, in_batch, joined, one_lane_per_core
 
 _MOST_RECORDS = 20
-"""Records in a chunk."""
-_MANY = 64
-"""In a batch of so many data sets those that are done are left out once only a
-quarter is still running.
-"""
-_START, _CHUNK = (1, 2, 2), (1, 2, 2, 2, 0)
-"""Axes of lanes that the arguments of a start and of a chunk have."""
+"""Largest number of records in a chunk."""
+_LARGE_BATCH = 64
+"""Number of data sets from which on those that are done are left out of a batch, once only
+a quarter of them is running."""
+_START = (1, 2, 2)
+"""Leading axes of lanes that the arguments of a start have (see ``Lanes``): data, state of
+the phase before, keys."""
+_CHUNK = (1, 2, 2, 2, 0)
+"""Leading axes of lanes that the arguments of a chunk have: data, state, status, keys, first
+step."""
 _CHUNK_APART = (1, 2, 2, 2, 2)
-"""The same where each lane may be at a step of its own."""
+"""Leading axes of lanes that the arguments of a chunk have where each lane has a first step
+of its own."""
 
 
 class PhaseProgram:
-    """A start and a chunk of steps of one phase, compiled once per shape of batch, or
-    once where lanes run side by side.
+    """The start and a chunk of steps of one phase, compiled once per shape of batch, or
+    once in all where each core runs one lane.
 
-    Every argument called ``keys`` has the data of a key per lane, (data set, chain), as
-    have states and statuses.
+    Every argument called ``keys`` holds the data of a random key per lane, with the leading
+    axes (data set, chain). States and statuses have these axes too.
 
     Arguments:
         model: the problem made computable.
         phase: the phase.
         keep: what to keep of each draw.
         seconds: where to add up the seconds of compiling and running.
-        most: so many lanes side by side at most.
+        most: largest number of lanes that run at the same time.
     """
 
     def __init__(
@@ -49,10 +54,12 @@ class PhaseProgram:
         *,
         most: int,
     ):
-        self.model, self.phase, self.keep = model, phase, keep
+        self.model = model
+        self.phase = phase
+        self.keep = keep
         every = phase.record_every
-        # short enough that lanes which are done do not wait for long, and an interrupt
-        # is heard
+        # at least 20 chunks, so that lanes which are done do not wait for long and an
+        # interrupt is answered soon
         self.records_per_chunk = min(_MOST_RECORDS, max(1, -(-phase.steps // (20 * every))))
         self.chunk_steps = every * self.records_per_chunk
         self._start = Lanes(self._lane_start, _START, seconds, effort=Effort.RUNS_ONCE, most=most)
@@ -66,43 +73,45 @@ class PhaseProgram:
         self._few = Compiled(self._some, seconds, effort=phase.effort)
 
     def prepare_start(self, data: Data, keys: Any, previous: Any) -> Any:
-        """Begin to compile the start, for shapes of the last state of the phase
-        before; returns those of the first state of this one.
+        """Begin to compile the start.
+
+        Arguments:
+            data: observed values by group.
+            keys: the random keys.
+            previous: shapes of the last state of the phase before.
+
+        Returns:
+            Shapes of the first state of this phase.
         """
         return self._start.prepare(data, previous, keys)
 
     def prepare_chunk(self, data: Data, keys: Any, state: Any, status: np.ndarray) -> None:
-        """Begin to compile a chunk of steps, for shapes of the state."""
-        self._chunk.prepare(
-            data,
-            state,
-            status,
-            keys,
-            np.zeros(status.shape, int) if one_lane_per_core() else np.asarray(0),
-        )
+        """Begin to compile a chunk of steps, for a state of these shapes."""
+        first = np.zeros(status.shape, int) if one_lane_per_core() else np.asarray(0)
+        self._chunk.prepare(data, state, status, keys, first)
         if self._thins(state, status):
             self._few.prepare(data, state, status, keys, np.asarray(0), np.arange(len(status) // 4))
 
     def wait(self) -> None:
-        """Until it is compiled."""
+        """Wait until everything is compiled."""
         self._start.wait()
         self._chunk.wait()
         self._few.wait()
 
     def start(self, data: Data, keys: Any, previous: Any) -> Any:
-        """The first state of every lane, from the last of the phase before."""
+        """Return the first state of every lane, from the last state of the phase before."""
         return self._start(data, previous, keys)
 
     def chunk(
         self, data: Data, keys: Any, state: Any, status: Any, step: int
     ) -> tuple[Any, Any, Any, int]:
-        """Run ``chunk_steps`` steps from ``step`` on every lane that is still running,
-        or several times as many where cores are free for them.
+        """Run ``chunk_steps`` steps from ``step`` on every lane that is running, or several
+        times that number where cores are free for them.
 
         Returns:
             State, status, what was recorded, and the step after the last.
         """
-        # bookkeeping stays on the host, where it needs no compiling
+        # lanes are counted on the host, where that needs no compiling
         end = step + self.chunk_steps
         idle = ~(status == Status.RUNNING.value).any(axis=1)
         few = len(status) // 4
@@ -123,24 +132,23 @@ class PhaseProgram:
     def _beside(
         self, data: Data, keys: Any, state: Any, status: np.ndarray, step: int
     ) -> tuple[Apart, np.ndarray, Any, int]:
-        """Lanes side by side, and where that leaves cores idle, the next chunks of a
-        phase whose steps do not need each other.
+        """Run one lane on each core; where that leaves cores idle, these run the next
+        chunks of a phase whose steps are independent.
         """
         left = -(-(self.phase.steps - step) // self.chunk_steps)
-        times = (
-            min(left, max(1, self._chunk.at_once // status.size)) if self.phase.independent else 1
-        )
+        times = 1
+        if self.phase.independent:
+            times = min(left, max(1, self._chunk.at_once // status.size))
         found = self._chunks(data, keys, state, status, step, times)
-        if (
-            times > 1 and (found[1] != status).any()
-        ):  # a lane broke off: the chunks after that are not its own
+        # a lane that diverged takes no part in the chunks after that
+        if times > 1 and (found[1] != status).any():
             found = self._chunks(data, keys, state, status, step, 1)
         return found
 
     def _chunks(
         self, data: Data, keys: Any, state: Any, status: np.ndarray, step: int, times: int
     ) -> tuple[Apart, np.ndarray, Any, int]:
-        """So many chunks of every lane at the same time."""
+        """Run ``times`` successive chunks of every lane at the same time."""
         sets, chains = status.shape
         firsts = step + self.chunk_steps * np.arange(times)
         repeated, own = (np.repeat(np.asarray(v), times, axis=1) for v in (status, keys))
@@ -163,94 +171,97 @@ class PhaseProgram:
         )
 
     def _thins(self, state: Any, status: np.ndarray) -> bool:
-        """Whether data sets that are done can be left out: in large batches, in
-        phases that do not draw. Lanes side by side end by themselves.
+        """Return whether data sets that are done can be left out: in large batches, in
+        phases that do not draw. Where each core runs one lane, there is nothing to leave
+        out.
         """
         return (
             not one_lane_per_core()
-            and len(status) >= _MANY
+            and len(status) >= _LARGE_BATCH
             and jax.eval_shape(self.phase.draw, state) is None
         )
 
     def state_shapes(self, data: Data, keys: Any, previous: Any) -> Any:
-        """The structure of the state, found without computing."""
+        """Return shapes of the state, found without computing it."""
         return jax.eval_shape(in_batch(self._lane_start, _START), data, previous, keys)
 
     def record_shapes(self, data: Data, keys: Any, state: Any, status: Any) -> Any:
-        """The structure of what a chunk records, found without computing."""
+        """Return shapes of what a chunk records, found without computing it."""
         return jax.eval_shape(
             in_batch(self._lane_chunk, _CHUNK), data, state, status, keys, np.asarray(0)
         )[2]
 
     def _lane_start(self, data: Data, previous: Any, key: Any) -> Any:
-        return self.phase.init(
-            self.model, data, previous, key=jax.random.fold_in(jax.random.wrap_key_data(key), 0)
-        )
+        """Return the first state of one lane; key 0 is that of the start."""
+        own = jax.random.fold_in(jax.random.wrap_key_data(key), 0)
+        return self.phase.init(self.model, data, previous, key=own)
 
     def _some(self, data: Data, state: Any, status: Any, keys: Any, first: Any, rows: Any) -> Any:
-        """A chunk of some data sets only."""
+        """Run a chunk of the data sets ``rows``; the others record not-a-number."""
         some, now, running, own = jax.tree.map(lambda v: v[rows], (data, state, status, keys))
         new, after, recorded = in_batch(self._lane_chunk, _CHUNK)(some, now, running, own, first)
         state = jax.tree.map(lambda whole, part: whole.at[rows].set(part), state, new)
-        nothing = jax.tree.map(
+        missing = jax.tree.map(
             lambda v: jnp.full((len(status), *v.shape[1:]), jnp.nan, v.dtype), recorded
         )
-        recorded = jax.tree.map(lambda whole, part: whole.at[rows].set(part), nothing, recorded)
+        recorded = jax.tree.map(lambda whole, part: whole.at[rows].set(part), missing, recorded)
         return state, status.at[rows].set(after), recorded
 
     def _lane_chunk(self, data: Data, state: Any, status: Any, key: Any, first: Any) -> Any:
-        phase, key, running = self.phase, jax.random.wrap_key_data(key), Status.RUNNING.value
-        # traced once, though it is looked at twice
+        """Run a chunk of steps of one lane from the step ``first``; return its state, its
+        status and what was recorded.
+        """
+        phase = self.phase
+        key = jax.random.wrap_key_data(key)
+        # jitted so that it is traced once: for its shapes here, and in the loop below
         step_once = jax.jit(
             lambda state, progress, key: phase.step(self.model, data, state, progress, key=key)
         )
 
-        def one(carry: Any, step: Any) -> Any:
-            state, status, info = carry
-            new, new_info = step_once(state, step / phase.steps, jax.random.fold_in(key, step + 1))
-            active = (status == running) & (step < phase.steps)
-            finite = jnp.all(
-                jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(new)])
-            )
-            keep = active & finite
-            state = jax.tree.map(lambda a, b: jnp.where(keep, a, b), new, state)
-            info = jax.tree.map(lambda a, b: jnp.where(active, a, b), new_info, info)
-            stopped = jnp.where(
-                finite,
-                jnp.where(phase.done(state), Status.CONVERGED.value, status),
-                Status.DIVERGED.value,
-            )
-            return state, jnp.where(active, stopped, status), info
-
-        def one_if_needed(carry: Any, step: Any) -> Any:
+        def step(k: Any, carry: Any) -> Any:
+            advance = partial(self._advance, step_once, key, k)
             if not one_lane_per_core():  # in a batch both branches would be computed
-                return one(carry, step)
-            return jax.lax.cond(
-                (carry[1] == running) & (step < phase.steps),
-                lambda: one(carry, step),
-                lambda: carry,
-            )
+                return advance(carry)
+            return jax.lax.cond(self._active(carry[1], k), advance, lambda c: c, carry)
 
-        def block(carry: Any, b: Any) -> Any:
-            every = phase.record_every
-            start = first + b * every
-            carry = jax.lax.fori_loop(start, start + every, lambda k, c: one_if_needed(c, k), carry)
-            drawn = phase.draw(carry[0])
-            return carry, (
-                carry[2],
-                None
-                if drawn is None
-                else self._kept(phase.view(self.model, carry[0]), data, drawn),
-            )
+        def record(carry: Any, block: Any) -> Any:
+            start = first + block * phase.record_every
+            carry = jax.lax.fori_loop(start, start + phase.record_every, step, carry)
+            state, _, info = carry
+            drawn = phase.draw(state)
+            kept = None
+            if drawn is not None:
+                kept = self._kept(phase.view(self.model, state), data, drawn)
+            return carry, (info, kept)
 
-        empty = jax.tree.map(
+        info_before = jax.tree.map(
             lambda s: jnp.full(s.shape, jnp.nan, s.dtype),
             jax.eval_shape(step_once, state, first / phase.steps, key)[1],
         )
         (state, status, _), recorded = jax.lax.scan(
-            block, (state, status, empty), jnp.arange(self.records_per_chunk)
+            record, (state, status, info_before), jnp.arange(self.records_per_chunk)
         )
         return state, status, recorded
 
+    def _active(self, status: Any, step: Any) -> Any:
+        """Return whether a lane takes this step."""
+        return (status == Status.RUNNING.value) & (step < self.phase.steps)
+
+    def _advance(self, step_once: Any, key: Any, step: Any, carry: Any) -> Any:
+        """Take one step of a lane; a lane that is not running, or whose step gives a value
+        that is not finite, keeps its state.
+        """
+        state, status, info = carry
+        new, new_info = step_once(state, step / self.phase.steps, jax.random.fold_in(key, step + 1))
+        active = self._active(status, step)
+        finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(new)]))
+        keep = active & finite
+        state = jax.tree.map(lambda a, b: jnp.where(keep, a, b), new, state)
+        info = jax.tree.map(lambda a, b: jnp.where(active, a, b), new_info, info)
+        done = jnp.where(self.phase.done(state), Status.CONVERGED.value, status)
+        stopped = jnp.where(finite, done, Status.DIVERGED.value)
+        return state, jnp.where(active, stopped, status), info
+
     def _kept(self, model: Model, data: Data, drawn: Drawn) -> tuple[Any, dict[str, Any]]:
+        """Return what is kept of each draw, and the further numbers of each."""
         return jax.vmap(lambda theta: self.keep(model, theta, data))(drawn.theta), drawn.extra

@@ -1,4 +1,4 @@
-"""One line that says what a run is doing: in a terminal, in a notebook, or nowhere."""
+"""Progress of a run, and the line that shows it in a terminal or a notebook."""
 
 import sys
 import threading
@@ -7,22 +7,27 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..phases.base import AbstractPhase
+from ..status import Status
+
 _PER_SECOND = 4
-"""How often the line is drawn again."""
+"""How often a second the line is drawn again."""
 _BAR = 20
 """Width of the bar in characters."""
 _NARROW = 60
-"""Terminals with fewer columns get no bar."""
+"""Number of columns below which a terminal gets no bar."""
 
 
 class Progress(NamedTuple):
-    """How far a phase has come, told after every chunk of steps.
+    """How far a phase has come, reported after every chunk of steps.
 
     Attributes:
         phase: name of the phase.
-        activity: the same in plain words.
+        activity: what the phase does, in plain words.
         step: number of steps done.
-        steps: number of steps at most.
+        steps: largest number of steps.
         may_end_early: whether the phase can end before all steps are done.
         info: numbers that the phase reports, medians over all chains.
         diverged: number of chains that diverged.
@@ -39,8 +44,36 @@ class Progress(NamedTuple):
     lanes: int
 
 
+def progress_of(
+    phase: AbstractPhase, step: int, info: dict[str, np.ndarray], status: np.ndarray
+) -> Progress:
+    """Return the progress of a phase after a chunk of steps.
+
+    Arguments:
+        phase: the phase.
+        step: number of steps done.
+        info: what the chunk recorded for people, the record on the last axis.
+        status: the status of every lane.
+    """
+    last = {name: values[..., -1] for name, values in info.items()}
+    return Progress(
+        phase=phase.name,
+        activity=phase.activity or phase.name,
+        step=step,
+        steps=phase.steps,
+        may_end_early=phase.may_end_early,
+        info={
+            name: float(np.nanmedian(v)) if np.isfinite(v).any() else float("nan")
+            for name, v in last.items()
+        },
+        diverged=int((status == Status.DIVERGED).sum()),
+        lanes=status.size,
+    )
+
+
 class ProgressLine:
-    """The line itself: what is being done, which share is done, and how long it takes.
+    """A line that says what is being done, which share of it is done, and how long it
+    takes.
 
     Example:
         >>> line = ProgressLine()
@@ -57,15 +90,21 @@ class ProgressLine:
         self.begin("preparing")
 
     def begin(self, activity: str, share: float | None = None) -> None:
-        """A stage begins: what it does, and the share of it that is done already;
-        None where its length is not known.
+        """Begin a stage.
+
+        Arguments:
+            activity: what the stage does.
+            share: the share of it that is done already; None where its length is not
+                known.
         """
-        self._activity, self.share, self._ends_early = activity, share, False
+        self._activity = activity
+        self.share = share
+        self._ends_early = False
         self._begun = self._latest = time.monotonic()
         self._share_at_begin = share or 0.0
 
     def report(self, progress: Progress) -> None:
-        """A chunk of a phase is done."""
+        """Note that a chunk of a phase is done."""
         lost = f" ({progress.diverged} of {progress.lanes} diverged)" if progress.diverged else ""
         self.advance(
             progress.activity + lost,
@@ -74,33 +113,34 @@ class ProgressLine:
         )
 
     def advance(self, activity: str, share: float, *, may_end_early: bool = False) -> None:
-        """A share between 0 and 1 of the stage is done."""
-        self._activity, self.share, self._ends_early = activity, share, may_end_early
+        """Note that a share between 0 and 1 of the stage is done."""
+        self._activity = activity
+        self.share = share
+        self._ends_early = may_end_early
         self._latest = time.monotonic()
 
     def words(self) -> tuple[str, str]:
-        """What is being done, and how far it has come."""
+        """Return what is being done, and how far it has come."""
         now = time.monotonic()
         so_far = f"{_duration(now - self._begun)} so far"
         if self.share is None:
             return self._activity, so_far
-        done, gained = f"{100 * self.share:3.0f} %", self.share - self._share_at_begin
+        done = f"{100 * self.share:3.0f} %"
+        gained = self.share - self._share_at_begin
         if gained <= 0:
             return self._activity, f"{done}, {so_far}"
         left = (self._latest - self._begun) / gained * (1 - self.share) - (now - self._latest)
-        return (
-            self._activity,
-            f"{done}, {'at most ' if self._ends_early else ''}{_duration(max(0.0, left))} left",
-        )
+        at_most = "at most " if self._ends_early else ""
+        return self._activity, f"{done}, {at_most}{_duration(max(0.0, left))} left"
 
 
 @contextmanager
 def progress_line(show: bool | None) -> Iterator[ProgressLine]:
-    """A line to report to, drawn while the context lasts and gone after it.
+    """Give a line to report to, which is shown while the context lasts.
 
     Arguments:
-        show: draw it or not; None draws it when the error stream is a terminal, or in a
-            notebook.
+        show: whether to show it; None shows it when the error stream is a terminal, and
+            in a notebook.
     """
     line = ProgressLine()
     with _display(line, show):
@@ -175,7 +215,7 @@ def _notebook(line: ProgressLine) -> Iterator[None]:
 
 
 def _duration(seconds: float) -> str:
-    """Seconds as people say them.
+    """Return seconds as people say them.
 
     Example:
         >>> _duration(3.2), _duration(75), _duration(4000)

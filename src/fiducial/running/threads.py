@@ -1,8 +1,9 @@
-"""Linear algebra and threads.
+"""Threads of linear algebra.
 
-On a CPU, factorisations are those of SciPy's BLAS. Its threads wait by spinning and are
-in the way of the compiled program's own: matrices of a network's size are done sooner
-by one, and two processes on the same cores can hold each other up for minutes."""
+On a CPU, XLA factorises matrices with SciPy's BLAS, whose threads wait by spinning and so
+take cores from the threads of the compiled program. Matrices of a network's size are
+factorised faster by one thread, and two processes on the same cores can delay each other
+by minutes."""
 
 import math
 import threading
@@ -14,35 +15,33 @@ from typing import Any
 import jax
 from threadpoolctl import ThreadpoolController
 
-_HELD = threading.Lock()
-_inside: list[Any] = []
-"""The limit for each who has entered ``one_thread`` and not left; the first one's is
-real.
-"""
+_LOCK = threading.Lock()
+"""Held while ``_limits`` is read and changed."""
+_limits: list[Any] = []
+"""An entry for each ``one_thread`` that has been entered and not left: the limit on BLAS
+for the first of them, None for the others."""
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """While anyone has entered this, BLAS has one thread; afterwards as many as
-    before.
-    """
-    with _HELD:
-        _inside.append(None if _inside else _libraries().limit(limits=1, user_api="blas"))
+    """Limit BLAS to one thread until the last of all these contexts is left."""
+    with _LOCK:
+        _limits.append(None if _limits else _libraries().limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
-        with _HELD:
-            limit = _inside.pop()
+        with _LOCK:
+            limit = _limits.pop()
             if limit is not None:
                 limit.restore_original_limits()
 
 
 def factors_batches(jaxpr: Any) -> bool:
-    """Whether a program factors or solves batches of matrices.
+    """Return whether a program factors or solves batches of matrices.
 
-    On a CPU such an operation hands its matrices to XLA's threads and holds one of them
-    until they are done (jaxlib 0.10). When all threads are held so, as programs that
-    run at the same time can bring about, they wait for ever."""
+    On a CPU such an operation hands its matrices to XLA's threads, and blocks one of them
+    until they are done (jaxlib 0.10). When programs that run at the same time block all
+    threads, none of them ever ends."""
     for eqn in jaxpr.eqns:
         if eqn.primitive.name in _factorisations() and any(
             math.prod(v.aval.shape[:-2]) > 1 for v in eqn.invars
@@ -61,6 +60,6 @@ def _factorisations() -> frozenset[str]:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    import scipy.linalg  # noqa: F401 - loads the library that is to be limited, which takes a moment
+    import scipy.linalg  # noqa: F401 - loads the library that is to be limited
 
     return ThreadpoolController()

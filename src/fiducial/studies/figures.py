@@ -1,15 +1,16 @@
-"""Figures of a study: does coverage hold everywhere, and at every level?"""
+"""Figures of a study: coverage and width at every point, and at every level."""
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from .coverage import Cell, Study
+    from .cell import Cell
+    from .result import Study
 
 
 def all_figures(study: "Study") -> dict[str, Any]:
-    """All figures by file name; without intervals there is nothing to show."""
+    """Return all figures by file name; none without intervals."""
     cells = [
         cell
         for cell in study.cells
@@ -40,7 +41,7 @@ def _kept(cell: "Cell", name: str) -> np.ndarray:
 
 
 def _along(cells: "list[Cell]", level: float, what: str) -> Any:
-    """Coverage or width of each output at every point, over the first coordinate."""
+    """Draw coverage or width of each output at every point, over the first coordinate."""
     figure, axes = _axes(cells)
     for axis, cell in zip(axes, cells, strict=True):
         x = cell.points.array[:, 0]
@@ -75,7 +76,7 @@ def _along(cells: "list[Cell]", level: float, what: str) -> Any:
                 min(1.0, level + half),
                 color="0.85",
                 lw=0,
-                label="honest: binomial 95 % band",
+                label="calibrated: binomial 95 % band",
             )
             axis.axhline(level, color="0.4", lw=0.8)
         else:
@@ -86,7 +87,7 @@ def _along(cells: "list[Cell]", level: float, what: str) -> Any:
 
 
 def _pits(cell: "Cell") -> dict[str, np.ndarray]:
-    """Ranks of the truth by quantity, (data set, point)."""
+    """Return ranks of the truth by quantity, (data set, point)."""
     return {
         name.removesuffix(".pit"): _kept(cell, name).reshape(int(cell.usable.sum()), -1)
         for name in cell.arrays
@@ -95,11 +96,11 @@ def _pits(cell: "Cell") -> dict[str, np.ndarray]:
 
 
 def _pit(cells: "list[Cell]") -> Any:
-    """Distribution function of the rank of the truth minus the uniform one.
+    """Draw the distribution function of the rank of the truth less the uniform one.
 
-    The band holds a single point's curve with 95 % probability (Kolmogorov's bound);
-    the curve of a field is averaged over its points, so it lies well inside when
-    intervals are honest."""
+    The band contains the curve of a single point with 95 % probability (Kolmogorov's
+    bound); the curve of a field is averaged over its points, so that it lies well inside
+    when intervals are calibrated."""
     figure, axes = _axes(cells)
     u = np.linspace(0, 1, 201)
     for axis, cell in zip(axes, cells, strict=True):
@@ -111,7 +112,7 @@ def _pit(cells: "list[Cell]") -> Any:
                 label=name,
             )
         half = 1.358 / np.sqrt(max(1, int(cell.usable.sum())))
-        axis.axhspan(-half, half, color="0.85", lw=0, label="honest: 95 % band of one curve")
+        axis.axhspan(-half, half, color="0.85", lw=0, label="calibrated: 95 % band of one curve")
         axis.axhline(0, color="0.4", lw=0.8)
         axis.set(
             xlabel="rank of the truth among the draws", ylabel="share of data sets below, minus u"
@@ -121,7 +122,7 @@ def _pit(cells: "list[Cell]") -> Any:
 
 
 def _calibration(cells: "list[Cell]") -> Any:
-    """Coverage of central intervals at every level."""
+    """Draw the coverage of central intervals at every level."""
     figure, axes = _axes(cells, 4.0)
     levels = np.linspace(0.02, 0.98, 49)
     for axis, cell in zip(axes, cells, strict=True):
@@ -133,7 +134,7 @@ def _calibration(cells: "list[Cell]") -> Any:
             levels + half,
             color="0.85",
             lw=0,
-            label="honest: binomial 95 % band",
+            label="calibrated: binomial 95 % band",
         )
         axis.plot([0, 1], [0, 1], color="0.4", lw=0.8)
         for name, pit in _pits(cell).items():
@@ -144,5 +145,5 @@ def _calibration(cells: "list[Cell]") -> Any:
 
 
 def coverage_at(pit: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Coverage of central intervals of any levels, from the ranks of the truth."""
+    """Return the coverage of central intervals of any levels, from ranks of the truth."""
     return np.mean(np.abs(pit.reshape(-1, 1) - 0.5) <= np.asarray(levels) / 2, axis=0)

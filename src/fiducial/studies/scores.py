@@ -1,4 +1,4 @@
-"""How good draws of one quantity are, judged by its true value."""
+"""Scores of draws of a quantity whose true value is known."""
 
 from typing import NamedTuple
 
@@ -12,11 +12,11 @@ class Measures(NamedTuple):
 
     Attributes:
         mean: mean of the draws.
-        sd: their standard deviation.
+        sd: standard deviation of the draws.
         lower: lower limit of the central interval.
-        upper: upper limit of it.
-        pit: rank of the truth among the draws as a number in (0, 1), uniform for honest
-            draws.
+        upper: upper limit of the central interval.
+        pit: rank of the truth among the draws as a number in (0, 1), uniform for
+            calibrated draws.
         score: interval score, the width plus a penalty for each miss (Gneiting and
             Raftery 2007).
         crps: continuous ranked probability score.
@@ -36,9 +36,9 @@ def measures(
 ) -> Measures:
     """Summarise draws and score them.
 
-    Limits follow Weibull's rule, by which an interval of honest draws covers as often
-    as it says whatever their number. The CRPS is the unbiased estimate from independent
-    draws.
+    Limits follow Weibull's rule, by which an interval of calibrated draws covers at its
+    level for any number of draws. The CRPS is the unbiased estimate from independent draws
+    (Zamo and Naveau 2018).
 
     Arguments:
         draws: draws of any number of quantities, along the first axis.
@@ -57,7 +57,7 @@ def measures(
     below = jnp.sum(ordered < truth, axis=0)
     score = (upper - lower) + (jnp.maximum(lower - truth, 0) + jnp.maximum(truth - upper, 0)) / tail
     rank = (2 * jnp.arange(1, n + 1) - n - 1).reshape((-1,) + (1,) * (draws.ndim - 1))
-    spread = jnp.sum(rank * ordered, axis=0) / (n * max(1, n - 1))
+    half_distance = jnp.sum(rank * ordered, axis=0) / (n * max(1, n - 1))
     return Measures(
         mean=jnp.mean(draws, axis=0),
         sd=jnp.std(draws, axis=0, ddof=1),
@@ -65,11 +65,12 @@ def measures(
         upper=upper,
         pit=(below + 0.5) / (n + 1),
         score=score,
-        crps=jnp.mean(jnp.abs(draws - truth), axis=0) - spread,
+        crps=jnp.mean(jnp.abs(draws - truth), axis=0) - half_distance,
     )
 
 
 def _weibull(ordered: Float[Array, "draw *quantity"], q: float) -> Float[Array, "*quantity"]:
+    """Return the quantile ``q`` of sorted draws by Weibull's rule."""
     n = ordered.shape[0]
     position = min(max(q * (n + 1) - 1, 0.0), n - 1.0)
     low = int(np.floor(position))
@@ -78,7 +79,7 @@ def _weibull(ordered: Float[Array, "draw *quantity"], q: float) -> Float[Array, 
 
 
 def standard_error(values: np.ndarray) -> float:
-    """Standard error of the mean of independent values; not a number for fewer than
-    two.
+    """Return the standard error of the mean of independent values; not-a-number for fewer
+    than two.
     """
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")

@@ -1,4 +1,4 @@
-"""One shard of a study: simulate some data sets, fit them, judge the answers."""
+"""A shard of a study: some data sets simulated, fitted, and their answers judged."""
 
 import time
 from collections.abc import Mapping
@@ -15,13 +15,18 @@ from ..model.model import Data, Model
 from ..posing.coordinates import Points
 from ..posing.problem import Problem
 from ..running.compiled import Compiled
-from ..running.driver import Begin, Runner, digest, problem_digest
+from ..running.driver import Begin, Runner
+from ..running.identity import digest, problem_digest
 from ..running.lanes import cores, free_memory
 from ..status import Status
 from .scores import Measures, measures
 from .simulation import Simulator
 
 _GPU_SHARD = 1000
+"""Largest number of data sets fitted at once on an accelerator."""
+_LANES_PER_CORE = 4
+"""Number of data sets per core that a CPU fits at once: towards the end of a phase some
+cores have nothing to do, the less so the more data sets there are."""
 
 
 class Bench:
@@ -39,13 +44,11 @@ class Bench:
     def __init__(
         self, problem: Problem, method: AbstractMethod, *, points: Points, level: float, seed: int
     ):
-        self.problem, self.method, self.points, self.level, self.seed = (
-            problem,
-            method,
-            points,
-            level,
-            seed,
-        )
+        self.problem = problem
+        self.method = method
+        self.points = points
+        self.level = level
+        self.seed = seed
         with jax.enable_x64(True):
             self.model = bind(problem)
             self.runner = Runner(self.model, method, keep=self._keep)
@@ -55,15 +58,15 @@ class Bench:
             self._judge_draws = Compiled(
                 lambda draws, truth: jax.lax.map(lambda d: self._one(d, truth), draws),
                 self._seconds,
-                cheap=True,
+                warm_up=True,
             )
             self._values = Compiled(
-                jax.vmap(partial(self._quantities, self.model)), self._seconds, cheap=True
+                jax.vmap(partial(self._quantities, self.model)), self._seconds, warm_up=True
             )
 
     def identity(self) -> str:
-        """A short text that is another one for another problem, truth, seed or place
-        to judge.
+        """Return a short text that differs between problems, truths, seeds and points where
+        the field is judged.
         """
         data = self.simulator.draw(1, seed=self.seed)
         with jax.enable_x64(True):
@@ -79,15 +82,20 @@ class Bench:
     def shard(
         self, first: int, count: int, size: int, *, begin: Begin | None = None
     ) -> dict[str, np.ndarray]:
-        """Results for data sets ``first`` to ``first + count``, in a batch padded to
-        ``size``; ``begin`` is told of each stage.
+        """Fit and judge the data sets from ``first`` to ``first + count``.
+
+        Arguments:
+            first: number of the first data set.
+            count: number of data sets.
+            size: number of data sets to which the batch is padded.
+            begin: called when a stage begins.
 
         Returns:
             Arrays with a leading axis over data sets: ``status``; ``NAME.mean`` and the
             other measures for each output (over points) and constant;
             ``NAME.exact_lower`` and ``NAME.exact_upper`` where known; and
-            ``errors.GROUP``, one imputed draw of errors. The vector ``seconds`` says
-            how long compiling, the method, and all else took.
+            ``errors.GROUP``, one imputed draw of errors. The vector ``seconds`` holds
+            the seconds of compiling, of the method, and of everything else.
         """
         begun, judging = time.perf_counter(), self._seconds["compile"]
         data = self.simulator.draw(size, seed=self.seed, first=first)
@@ -112,24 +120,27 @@ class Bench:
         return {**kept, "seconds": np.array([compiling, finished.seconds["run"], rest])}
 
     def lanes(self, replicates: int) -> int:
-        """How many data sets to fit at once: as many as pay, and fit in the memory
+        """Return how many data sets to fit at once: as many as pay, and fit in the memory
         of the device.
         """
         device = jax.devices()[0]
-        if (
-            device.platform == "cpu"
-        ):  # some more than cores: towards the end of a phase some have nothing to do
-            most, free = 4 * cores(), free_memory() // 4
+        if device.platform == "cpu":
+            most = _LANES_PER_CORE * cores()
+            free = free_memory() // 4
         else:
-            most, free = (
-                _GPU_SHARD,
-                int((device.memory_stats() or {}).get("bytes_limit", 8 << 30)) // 2,
-            )
+            most = _GPU_SHARD
+            free = int((device.memory_stats() or {}).get("bytes_limit", 8 << 30)) // 2
         each = self.method.chains * self.method.lane_bytes(self.model)
         most = int(max(1, min(replicates, most, free // each)))
         return -(-replicates // -(-replicates // most))  # shards of one size
 
+    @property
+    def _noise_unknowns(self) -> list[str]:
+        """Names of the unknown parameters of the noise."""
+        return [f"{n}_{g.name}" for g in self.problem.groups for n in g.noise_unknowns()]
+
     def _truth(self) -> dict[str, Any]:
+        """Return the true value of everything that is judged, by name."""
         problem = self.problem
         assert problem.truth is not None
         outputs = problem.truth.at(self.points)
@@ -147,7 +158,7 @@ class Bench:
         return truth
 
     def _quantities(self, model: Model, theta: Any) -> dict[str, Any]:
-        """Everything that is judged, for one parameter vector: outputs at the
+        """Return everything that is judged, for one vector of parameters: outputs at the
         points, unknowns, noise sizes.
         """
         values = model.evaluate(theta, self.points)
@@ -156,7 +167,7 @@ class Bench:
         return {**outputs, **model.unknowns(theta), **noise}
 
     def _keep(self, model: Model, theta: Any, data: Data) -> dict[str, Any]:
-        """Of a draw only what is judged, which is far less than its parameters."""
+        """Keep of a draw what is judged, which is far less than its parameters."""
         errors = {group: z.astype(jnp.float32) for group, z in model.errors(theta, data).items()}
         return {"judged": self._quantities(model, theta), "errors": errors}
 
@@ -164,9 +175,11 @@ class Bench:
         return {name: measures(draws[name], truth[name], self.level) for name in truth}
 
     def _judge(self, answer: Answer) -> dict[str, np.ndarray]:
-        arrays = {
-            f"{name}.estimate": np.asarray(v) for name, v in self._values(answer.estimate).items()
-        }
+        estimate = {name: np.asarray(v) for name, v in self._values(answer.estimate).items()}
+        for name in self._noise_unknowns:
+            drawn = None if answer.draws is None else answer.draws["judged"][name]
+            estimate[name] = self.method.estimate_noise(estimate[name], drawn)
+        arrays = {f"{name}.estimate": value for name, value in estimate.items()}
         if answer.draws is not None:
             pooled = {
                 name: v.reshape(len(v), -1, *v.shape[3:])
@@ -183,11 +196,11 @@ class Bench:
         return arrays
 
     def _exact(self, data: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
-        """Exact limits for each data set, where the problem knows them."""
+        """Return exact limits for each data set, where the problem knows them."""
         if self.problem.exact is None:
             return {}
-        one = len(self.points.names) == 1
-        x: Any = self.points.array[:, 0] if one else self.points.coordinates()
+        on_a_line = len(self.points.names) == 1
+        x: Any = self.points.array[:, 0] if on_a_line else self.points.coordinates()
         limits = []
         for i in range(count):
             shaped = {g.name: data[g.name][i].reshape(g.shape) for g in self.problem.groups}

@@ -1,6 +1,4 @@
-"""Data sets simulated from a known truth, or from a fitted result that stands for
-one.
-"""
+"""Data sets simulated from a known truth, or from a fitted result in its place."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +17,8 @@ if TYPE_CHECKING:
     from ..results.result import Result
 
 _STREAM = 0x5EED
-"""Sets the random numbers of simulated data apart from those of methods under the
-same seed.
-"""
+"""Number folded into the key of simulated data, so that their random numbers differ from
+those of methods with the same seed."""
 
 
 def simulate(
@@ -49,8 +46,10 @@ def simulate(
 
 
 class Simulator:
-    """Simulates as many batches of data sets as needed, compiled once; see
-    ``simulate``.
+    """Simulates any number of batches of data sets of a problem, compiled once.
+
+    Arguments:
+        problem: a problem with a truth.
     """
 
     def __init__(self, problem: Problem):
@@ -69,10 +68,10 @@ class Simulator:
                 made[g.name] = g.noise.push(jnp.asarray(means[g.name]), z, g.points, sizes[g.name])
             return made
 
-        self._batch = Compiled(jax.vmap(one, (None, 0)), self.seconds, cheap=True)
+        self._batch = Compiled(jax.vmap(one, (None, 0)), self.seconds, warm_up=True)
 
     def draw(self, replicates: int, *, seed: int, first: int = 0) -> dict[str, np.ndarray]:
-        """Observed values by group, (data set, n)."""
+        """Return observed values by group, (data set, n); see ``simulate``."""
         with jax.enable_x64(True):
             made = self._batch(np.asarray(seed), first + np.arange(replicates))
         return {
@@ -82,7 +81,7 @@ class Simulator:
 
 
 def true_means(problem: Problem) -> dict[str, np.ndarray]:
-    """The error-free value of every observation."""
+    """Return the error-free value of every observation, by group."""
     truth = _truth(problem)
     field = field_of_functions({n: truth.outputs[n] for n in problem.outputs}, problem.domain.names)
     unknowns = {n: jnp.asarray(v, float) for n, v in truth.unknowns.items()}
@@ -105,7 +104,7 @@ def true_means(problem: Problem) -> dict[str, np.ndarray]:
 
 
 def truth_from(result: "Result") -> Truth:
-    """A fitted result as the truth of a parametric simulation."""
+    """Return a fitted result as a truth, to simulate data from (parametric bootstrap)."""
     theta = np.asarray(result.tree["estimate"]["theta"])
     model = result.model
 

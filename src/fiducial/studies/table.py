@@ -1,4 +1,4 @@
-"""The table of a study: one row per method and grid point."""
+"""The table of a study: a row for each method at each grid point."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -31,8 +31,8 @@ def row(
     outputs: list[str],
     usable: np.ndarray,
 ) -> dict[str, Any]:
-    """Averages over the data sets that did not fail; not-a-number where a method gives
-    no intervals.
+    """Return averages over the data sets that have an answer; not-a-number where a method
+    gives no intervals.
 
     Arguments:
         method: name of the method.
@@ -70,7 +70,7 @@ def row(
 
 
 def _judged(arrays: Mapping[str, np.ndarray], name: str, truth: Any) -> dict[str, np.ndarray]:
-    """For one quantity the measures of each data set, averaged over points."""
+    """Return the measures of one quantity in each data set, averaged over points."""
     point = arrays.get(f"{name}.mean", arrays[f"{name}.estimate"])
     truth = np.asarray(truth)
     axes = tuple(range(1, point.ndim))
@@ -109,16 +109,18 @@ def _with_error(name: str, values: np.ndarray) -> dict[str, float]:
 
 
 def off_level(rows: list[dict[str, Any]], level: float) -> list[str]:
-    """A line for every coverage that is more than two standard errors off its level."""
+    """Return a line for every coverage that is more than two standard errors off its
+    level.
+    """
     lines = []
     for found in rows:
         for name, value in found.items():
             if not name.endswith("coverage") or not np.isfinite(value):
                 continue
-            # the spread of honest intervals, each of which covers or does not; a field
-            # is covered in part, so that its data sets differ less
-            honest = float(np.sqrt(level * (1 - level) / max(1, found["n"] - found["failed"])))
-            error = honest if name != "coverage" else found[f"{name}_se"] or honest
+            # binomial, since a calibrated interval contains the truth or not; a field is
+            # covered in part, so that data sets differ less
+            binomial = float(np.sqrt(level * (1 - level) / max(1, found["n"] - found["failed"])))
+            error = binomial if name != "coverage" else found[f"{name}_se"] or binomial
             if abs(value - level) > 2 * error:
                 what = "the field" if name == "coverage" else name.removesuffix("_coverage")
                 side = (
@@ -140,7 +142,7 @@ def off_level(rows: list[dict[str, Any]], level: float) -> list[str]:
 
 
 def to_csv(rows: list[dict[str, Any]]) -> str:
-    """The table as CSV, numbers in full, empty where not known."""
+    """Return the table as CSV, with all digits; empty where a number is not known."""
     columns = _columns(rows)
     lines = [",".join(columns)]
     for found in rows:
@@ -154,17 +156,13 @@ def _columns(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _cell(value: Any) -> str:
-    return (
-        ""
-        if value is None or (isinstance(value, float) and not np.isfinite(value))
-        else repr(value)
-        if isinstance(value, float)
-        else str(value)
-    )
+    if isinstance(value, float):
+        return repr(value) if np.isfinite(value) else ""
+    return "" if value is None else str(value)
 
 
 def to_markdown(rows: list[dict[str, Any]]) -> str:
-    """The table for people: values with their standard errors."""
+    """Return the table in Markdown: values with their standard errors."""
     columns = [name for name in _columns(rows) if not name.endswith("_se")]
     shown = [name for name in columns if any(_cell(found.get(name)) for found in rows)]
 

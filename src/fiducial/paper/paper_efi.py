@@ -13,11 +13,12 @@ from ..methods._requirements import require_choice, require_positive
 from ..methods.base import AbstractMethod, Answer, Outcome
 from ..methods.efi import EFI
 from ..model.model import Data, Model
-from ..numerics.energy import Terms
+from ..numerics.energy import EnergyWeights
+from ..numerics.hyper_network import HyperNetworkShape
 from ..numerics.linearisation import Linearisation
-from ..numerics.weight_update import Descend
+from ..numerics.weight_update import GradientDescent
 from ..phases.base import AbstractPhase
-from ..phases.fiducial_chain import FiducialChain
+from ..phases.fiducial_chain import Dynamics, FiducialChain, Sampling
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.problem import Problem
 from ..schedules import early, parse
@@ -104,7 +105,7 @@ class PaperEFI(AbstractMethod):
         return chain_answer(
             model,
             outcome,
-            warm_up=self._chain().warm_up,
+            warm_up=self._chain().sampling.warm_up,
             stiffness=np.asarray(recorded["stiffness"][:, 0, -1]),
             variance=lambda curvature: SGLD().variance(curvature, size),
         )
@@ -126,31 +127,27 @@ class PaperEFI(AbstractMethod):
         *hidden, neck = self.encoder
         draws = self.steps // self._thin
         error_rate = parse(self.sgld_learning_rate)
+        momentum = early(parse(self.momentum), self.annealing)
 
-        def size(model: Model, fit: Linearisation, progress: Array) -> Array:
+        def step_size(model: Model, fit: Linearisation, progress: Array) -> Array:
             variances = _variances(model, fit)
             return error_rate(progress) / jnp.concatenate(list(variances.values()))
 
         return FiducialChain(
             steps=draws,
-            thin=self._thin,
-            warm_up=round(self.burn_in * draws),
-            effective=None,
-            kernel=SGLD(),
-            update=Descend(
-                parse(self.learning_rate), early(parse(self.momentum), self.annealing), self.batch
+            sampling=Sampling(self._thin, warm_up=round(self.burn_in * draws)),
+            shape=HyperNetworkShape(tuple(hidden), neck, self.neck_sd, self.last_layers),
+            dynamics=Dynamics(
+                kernel=SGLD(),
+                step_size=step_size,
+                energy_weights=self._energy_weights,
+                update=GradientDescent(parse(self.learning_rate), momentum, self.batch),
             ),
-            terms=self._terms,
-            size=size,
-            hidden=tuple(hidden),
-            neck=neck,
-            neck_sd=self.neck_sd,
-            last_layers=self.last_layers,
             plain=True,
             dtype=jnp.dtype(self.precision),
         )
 
-    def _terms(self, model: Model, fit: Linearisation, progress: Array) -> Terms:
+    def _energy_weights(self, model: Model, fit: Linearisation, progress: Array) -> EnergyWeights:
         """Return the weights of the energy, which the paper writes in units of the data,
         not of their errors.
         """
@@ -161,8 +158,12 @@ class PaperEFI(AbstractMethod):
             for g in model.groups
             if g.exact
         }
-        typical = jnp.mean(jnp.concatenate(list(noisy.values())))
-        return Terms(noisy, exact, self.eta_theta * now, typical)
+        return EnergyWeights(
+            noisy=noisy,
+            exact=exact,
+            scatter=self.eta_theta * now,
+            stiffness=jnp.mean(jnp.concatenate(list(noisy.values()))),
+        )
 
 
 def _variances(model: Model, fit: Linearisation) -> dict[str, Array]:

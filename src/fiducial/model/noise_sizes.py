@@ -1,0 +1,54 @@
+"""The sizes of the errors: from the parameter vector and back, and from residuals."""
+
+from collections.abc import Iterable, Mapping
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from ..noise.base import NoiseParameters
+from ..posing.groups import Group
+from .flat import ravel
+from .layout import Layout
+
+_ALL_EXACT = 100.0
+"""Precision that is assumed where no data have errors: one percent."""
+
+
+def noise_parameters(layout: Layout, theta: Float[Array, " p"]) -> dict[str, NoiseParameters]:
+    """Return the unknown noise parameters of every noisy group, in the user's units."""
+    raw = layout.parts(theta)["noise"]
+    return {
+        group: {name: unknown.constrain(raw[group][name]) for name, unknown in own.items()}
+        for group, own in layout.noise_unknowns.items()
+    }
+
+
+def replace_noise(
+    layout: Layout, theta: Float[Array, " p"], noise: Mapping[str, NoiseParameters]
+) -> Float[Array, " p"]:
+    """Return the parameters with other noise parameters, given in the user's units."""
+    parts = layout.parts(theta)
+    raw = {
+        group: {name: unknown.unconstrain(noise[group][name]) for name, unknown in own.items()}
+        for group, own in layout.noise_unknowns.items()
+    }
+    return ravel({**parts, "noise": raw}).astype(theta.dtype)
+
+
+def data_precision(
+    groups: Iterable[Group], noise: Mapping[str, NoiseParameters], scales: Mapping[str, float]
+) -> Float[Array, ""]:
+    """Return the largest ratio, over the noisy groups, of the size of the data to the
+    standard error of a mean; at least 1, and 100 where all data are exact.
+    """
+    ratios = []
+    for group in groups:
+        if group.noise is not None:
+            count = group.y.size
+            zeros = jnp.zeros(count, jnp.float64)
+            ones = jnp.ones(count, jnp.float64)
+            one_in_errors = group.noise.pull(zeros, ones, group.points, noise[group.name])
+            ratios.append(
+                scales[group.name] * jnp.sqrt(jnp.mean(one_in_errors**2) * count / len(group.sites))
+            )
+    return jnp.maximum(1.0, jnp.max(jnp.stack(ratios))) if ratios else jnp.asarray(_ALL_EXACT)

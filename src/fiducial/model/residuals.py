@@ -1,0 +1,81 @@
+"""Residuals of all groups in units of their errors, and the noise sizes they imply."""
+
+from typing import TYPE_CHECKING, Any
+
+import jax
+from jaxtyping import Array, Float
+
+from ..noise.base import NoiseParameters
+
+if TYPE_CHECKING:
+    from .model import Model
+
+
+def whitened_residuals(
+    model: "Model", theta: Float[Array, " p"], data: dict[str, Any]
+) -> dict[str, Float[Array, " m"]]:
+    """Return the whitened residuals of every group, data minus mean."""
+    noise = model.noise(theta)
+    rows = {}
+    for g in model.groups:
+        own = noise.get(g.name, {})
+        target = model.targets(g, data[g.name], own)
+        rows[g.name] = target - model.whiten(g, model.mean(theta, g), own)
+    return rows
+
+
+def whitened_rows(
+    model: "Model", theta: Float[Array, " p"], data: dict[str, Any]
+) -> dict[str, tuple[Float[Array, " m"], Float[Array, "m p"]]]:
+    """Return the whitened residuals of every group and the Jacobian of its whitened
+    means, at fixed noise parameters.
+    """
+    noise = jax.lax.stop_gradient(model.noise(theta))
+    rows = {}
+    for g in model.groups:
+        own = noise.get(g.name, {})
+        mean, jacobian = model.mean_jacobian(theta, g)
+        residual = model.targets(g, data[g.name], own) - model.whiten(g, mean, own)
+        rows[g.name] = (residual, model.whiten(g, jacobian, own))
+    return rows
+
+
+def standardised_errors(
+    model: "Model", theta: Float[Array, " p"], data: dict[str, Any]
+) -> dict[str, Float[Array, " n"]]:
+    """Return the error of every noisy observation, of unit variance if the noise model
+    holds.
+    """
+    noise = model.noise(theta)
+    errors = {}
+    for g in model.groups:
+        if g.noise is not None:
+            mean = model.mean(theta, g)[g.index]
+            errors[g.name] = g.noise.pull(mean, data[g.name], g.points, noise[g.name])
+    return errors
+
+
+def estimated_noise(
+    model: "Model", theta: Float[Array, " p"], data: dict[str, Any]
+) -> dict[str, NoiseParameters]:
+    """Return the noise parameters at their maximum-likelihood values, given the means."""
+    noise = model.noise(theta)
+    for g in model.groups:
+        if g.noise is not None and noise[g.name]:
+            mean = model.mean(theta, g)[g.index]
+            noise[g.name] = g.noise.estimate(mean, data[g.name], g.points, noise[g.name])
+    return noise
+
+
+def resized_noise(
+    model: "Model", theta: Float[Array, " p"], factors: Any
+) -> dict[str, NoiseParameters]:
+    """Return the noise parameters for errors larger than those of ``theta`` by a factor
+    for each group.
+    """
+    noise = model.noise(theta)
+    return {
+        g.name: g.noise.resize(noise[g.name], factors[g.name])
+        for g in model.groups
+        if g.noise is not None
+    }
