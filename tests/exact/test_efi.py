@@ -273,7 +273,7 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
     data = {name: jnp.asarray(v) for name, v in model.data.items()}
     theta = model.init(jax.random.key(0))
     fit = linearise(model, theta, data)
-    dynamics = fd.paper.efi("poisson")._chain().dynamics
+    dynamics = fd.paper.efi("poisson", steps=1000, encoder=(5, 4))._chain().dynamics
     weights = dynamics.energy_weights(model, fit, jnp.asarray(0.05))
     z = jax.random.normal(jax.random.key(1), (20,))
     rows = encoder_inputs(model, data, z)
@@ -329,7 +329,7 @@ def test_the_papers_settings_are_there_by_name_and_run():
     assert result.draws.sizes["draw"] == 900  # a thousand, without the first tenth
     assert result.diagnose().verdict == "do not trust"  # a hundredth of the iterations
     with pytest.raises(ValueError, match="has 3 layers"):
-        fd.fit(problem, EFI(last_layers=4), multistart=False)
+        fd.fit(problem, EFI(last_layers=4))
 
 
 @pytest.mark.parametrize(

@@ -88,10 +88,9 @@ class ConcreteDropout(AbstractMethod):
         return training, DropoutPasses(self.draws, training.rates)
 
     def collect(self, model: Model, data: Data, outcome: Outcome) -> Answer:
-        state = outcome.state
-        rates = np.asarray(state.rates, float).mean(axis=1)
+        rates = np.asarray(outcome.state.rates, float).mean(axis=1)
         facts = ConcreteFacts(rate=rates.max(axis=1), layer_rates=rates)
-        theta = np.asarray(state.theta[:, 0], float)
+        theta = np.asarray(outcome.state.theta[:, 0], float)
         return Answer(estimate=theta, draws=outcome.draws["draw"], facts=facts)
 
     def judge(self, facts: Any, model: Model) -> list[Check]:

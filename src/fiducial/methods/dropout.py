@@ -21,8 +21,7 @@ class DropoutFacts(Facts):
     """Facts about dropout.
 
     Attributes:
-        rate: share of hidden units that are left out; None for draws along a training
-            trajectory.
+        rate: share of hidden units that are left out.
     """
 
     rate: Any = None

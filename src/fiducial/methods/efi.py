@@ -118,8 +118,8 @@ class EFI(AbstractMethod):
             )
         if not 0 < self.learning_rate <= 1:
             raise ValueError(
-                f"EFI(learning_rate={self.learning_rate}): give a number above 0 and at most 1; it"
-                " is the share of the way to the fit that a step goes"
+                f"EFI(learning_rate={self.learning_rate}): give a share of the way to the fit,"
+                " above 0 and at most 1"
             )
         if not 0 <= self.neck_sd < float("inf"):
             raise ValueError(

@@ -1,25 +1,58 @@
-"""Damped Gauss-Newton steps, shared by all methods that fit.
+"""Damped Gauss-Newton steps (Levenberg-Marquardt), shared by all that fit.
 
-With fewer residual rows than parameters, the usual case for a network, the step is
-solved in the dual form: the m x m matrix ``J J^T + mu I`` is factored instead of the p
-x p one. All of this wants float64: condition numbers reach 1e15."""
+Everything that lowers a sum of squares in this package takes its steps in the same
+way:
+
+1. *Linearise*: rows r and their negated Jacobian J at the present parameters.
+2. *Damp*: factor ``J^T J + cost``; the cost is the damping, relative to the mean
+   squared row of J, plus a ridge where there is one (``normal_equations``).
+3. *Propose* a trial: the step of the linear model, corrected for the curvature of the
+   rows (``propose``).
+4. *Judge* it by the cost there: a trial that lowers the cost is accepted, and the
+   damping follows the gain ratio, the decrease of the cost over the decrease that the
+   linear model predicted (``judge``).
+
+When to stop, and what else changes between steps, is up to the caller.
+
+References:
+    Madsen, Nielsen, Tingleff (2004), Methods for non-linear least squares problems,
+    Technical University of Denmark, for the gain ratio and the rule for the damping.
+
+    Transtrum, Sethna (2012), Improvements to the Levenberg-Marquardt algorithm for
+    nonlinear least-squares minimization, arXiv:1201.5885, for geodesic acceleration.
+"""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import jax.scipy.linalg as jsl
 from jaxtyping import Array, Bool, Float
 
+from ..device import apply_if
 from ..model.model import Data, Model
 from ..posing.groups import Group
+from .linear_systems import NormalEquations
+
+_FIRST_GROWTH = 2.0
+"""Factor for the damping after a first failure; each further one doubles it (Nielsen's
+rule).
+"""
+_STRONGEST_RELAXATION = 1 / 3
+"""Smallest factor for the damping after a success (Nielsen's rule)."""
+_LARGEST_ACCELERATION = 0.25
+"""A correction for curvature is dropped when its squared length exceeds this share of
+the step's, that is, when it is half as long (Transtrum and Sethna bound twice the
+ratio by 0.75; ours, by 1, is the convention that all experiments here used).
+"""
 
 
 def stack_rows(
     model: Model, theta: Float[Array, " p"], data: Data, exact_weight: Float[Array, ""]
 ) -> Float[Array, " m"]:
-    """All residual rows, those of exact groups last and multiplied by their weight."""
+    """Return all residual rows, those of exact groups last and multiplied by their
+    weight.
+    """
     rows = model.residuals(theta, data)
     return jnp.concatenate(
         [rows[g.name] * (exact_weight if g.exact else 1.0) for g in _noisy_first(model)]
@@ -29,173 +62,112 @@ def stack_rows(
 def stack_linearisation(
     model: Model, theta: Float[Array, " p"], data: Data, exact_weight: Float[Array, ""]
 ) -> tuple[Float[Array, " m"], Float[Array, "m p"]]:
-    """All residual rows and their (negated) Jacobian, that of the means, in the same
-    order.
+    """Return the rows of ``stack_rows`` and their negated Jacobian, which is that of the
+    means.
     """
     parts = model.rows_and_jacobians(theta, data)
     weights = [(g.name, exact_weight if g.exact else 1.0) for g in _noisy_first(model)]
-    return tuple(jnp.concatenate([parts[name][i] * w for name, w in weights]) for i in (0, 1))  # type: ignore[return-value]
+    rows = jnp.concatenate([parts[name][0] * weight for name, weight in weights])
+    jacobian = jnp.concatenate([parts[name][1] * weight for name, weight in weights])
+    return rows, jacobian
 
 
 def _noisy_first(model: Model) -> list[Group]:
     return sorted(model.groups, key=lambda g: g.exact)
 
 
-def ridge_solver(
-    jacobian: Float[Array, "m p"], cost: Float[Array, "*p"]
-) -> Callable[[Float[Array, "m *k"]], Float[Array, "p *k"]]:
-    """Factor once, then solve for any number of residuals.
-
-    The step for a residual r minimises ``|r - J d|^2 + sum(cost d^2)``, with one cost
-    for all parameters or one for each. The smaller of the two normal matrices is
-    factored, m x m or p x p; steps are not finite when that fails for want of cost.
-
-    Example:
-        >>> solve = ridge_solver(jnp.array([[2.0, 0.0]]), jnp.array([4.0, 1.0]))
-        >>> [round(v, 4) for v in solve(jnp.array([1.0])).tolist()]
-        [0.25, 0.0]
-    """
-    m, p = jacobian.shape
-    if m <= p and cost.ndim == 0:  # spares a second Jacobian
-        dual = jsl.cho_factor(jacobian @ jacobian.T + cost * jnp.eye(m, dtype=jacobian.dtype))
-        return lambda residual: jacobian.T @ jsl.cho_solve(dual, residual)
-    if m <= p:
-        scaled = jacobian / cost
-        dual = jsl.cho_factor(scaled @ jacobian.T + jnp.eye(m, dtype=jacobian.dtype))
-        return lambda residual: scaled.T @ jsl.cho_solve(dual, residual)
-    normal = jsl.cho_factor(jacobian.T @ jacobian + cost * jnp.eye(p, dtype=jacobian.dtype))
-    return lambda residual: jsl.cho_solve(normal, jacobian.T @ residual)
-
-
-def damped_solver(
-    jacobian: Float[Array, "m p"], damping: Float[Array, ""]
-) -> Callable[[Float[Array, "m *k"]], Float[Array, "p *k"]]:
-    """The same with one cost for all parameters, relative to the mean of ``diag(J
-    J^T)``.
-
-    Example:
-        >>> solve = damped_solver(jnp.array([[2.0, 0.0]]), jnp.asarray(1.0))
-        >>> [round(v, 4) for v in solve(jnp.array([1.0])).tolist()]
-        [0.25, 0.0]
-    """
-    return ridge_solver(jacobian, damping * jnp.sum(jacobian**2) / len(jacobian))
-
-
-def eliminate(
-    matrix: Float[Array, "n n"], right: Float[Array, "n k"]
-) -> tuple[Float[Array, "n k"], Float[Array, ""]]:
-    """Solution and log-determinant for a small positive definite matrix, written out.
-
-    A batch of tiny systems is faster this way than in calls to LAPACK, several of which
-    at once can also wait for each other for ever in XLA's threads on a CPU.
-
-    Example:
-        >>> matrix, right = jnp.diag(jnp.array([2.0, 4.0])), jnp.array([[2.0], [2.0]])
-        >>> found, log_determinant = eliminate(matrix, right)
-        >>> found.ravel().tolist(), round(float(log_determinant), 4)
-        ([1.0, 0.5], 2.0794)
-    """
-    n, log_determinant = len(matrix), jnp.asarray(0.0)
-    for i in range(n):
-        pivot = matrix[i, i]
-        log_determinant += jnp.log(pivot)
-        others = jnp.where(jnp.arange(n) == i, 0.0, matrix[:, i] / pivot)
-        right = right - jnp.outer(others, right[i])
-        matrix = matrix - jnp.outer(others, matrix[i])
-    return right / jnp.diagonal(matrix)[:, None], log_determinant
-
-
-class Step(NamedTuple):
-    """A step of Levenberg and Marquardt.
+class Ridge(NamedTuple):
+    """A quadratic cost of leaving given parameters, ``sum(cost (theta - origin)^2)``.
 
     Attributes:
-        move: the step of the linear model.
-        trial: where to go, the bend of the model followed too.
-        predicted: by how much the linear model says that the cost falls.
+        cost: one cost for all parameters, or one for each.
+        origin: the parameters that cost nothing.
     """
 
+    cost: Float[Array, "*p"]
+    origin: Float[Array, " p"]
+
+    def at(self, theta: Float[Array, " p"]) -> Float[Array, ""]:
+        """Return the cost of these parameters."""
+        return jnp.sum(self.cost * (theta - self.origin) ** 2)
+
+
+class Trial(NamedTuple):
+    """A step that has not been accepted yet.
+
+    Attributes:
+        theta: the parameters after the step, its correction for curvature included.
+        move: the step of the linear model.
+        predicted: decrease of the cost that the linear model predicts for ``move``.
+    """
+
+    theta: Float[Array, " p"]
     move: Float[Array, " p"]
-    trial: Float[Array, " p"]
     predicted: Float[Array, ""]
 
 
-def ridge_step(
-    residual: Float[Array, " m"],
-    jacobian: Float[Array, "m p"],
+def propose(
     theta: Float[Array, " p"],
+    residual: Float[Array, " m"],
+    system: NormalEquations,
     *,
-    damping: Float[Array, ""],
-    ridge: Float[Array, "*p"],
-    gone: Float[Array, " p"],
-    bend: Callable[[Float[Array, " p"]], Float[Array, " m"]] | None,
-) -> Step:
-    """One step that lowers ``|r|^2 + sum(ridge gone^2)``.
+    ridge: Ridge | None = None,
+    second_derivative: Callable[[Float[Array, " p"]], Float[Array, " m"]] | None = None,
+    accelerate: Bool[Array, ""] | None = None,
+) -> Trial:
+    """Return the damped Gauss-Newton step for ``|r|^2``, plus a ridge.
 
     Arguments:
-        residual: the rows r at theta.
-        jacobian: their negated Jacobian.
         theta: where the step starts.
-        damping: relative to the mean squared row of the Jacobian.
-        ridge: cost of being away from where the ridge pulls to; 0 for none.
-        gone: how far theta is from there.
-        bend: the second derivative of the rows along a move, for geodesic acceleration:
-            the bend of the model is followed, unless it would rule the step. None to
-            leave it out.
+        residual: the rows r at theta.
+        system: normal equations with the negated Jacobian of the rows; their cost
+            contains the ridge's.
+        ridge: the ridge. With one, ``system`` has a cost for each parameter or for
+            all as the ridge has.
+        second_derivative: the second derivative of the rows along a step, for geodesic
+            acceleration; None to leave that out.
+        accelerate: whether to accelerate this step; always by default.
+
+    Example:
+        >>> system = normal_equations(jnp.array([[2.0]]), jnp.asarray(0.0))
+        >>> propose(jnp.array([1.0]), jnp.array([3.0]), system).theta.tolist()
+        [2.5]
     """
-    cost = damping * jnp.sum(jacobian**2) / len(jacobian) + ridge
-    solve, pull = ridge_solver(jacobian, cost), ridge / cost * gone
-    move = solve(residual + jacobian @ pull) - pull
-    predicted = (
-        jnp.sum(residual**2)
-        - jnp.sum((residual - jacobian @ move) ** 2)
-        - jnp.sum(ridge * move * (move + 2 * gone))
-    )
-    whole = move if bend is None else bent(move, solve(0.5 * bend(move)))
-    return Step(move, theta + whole, predicted)
+    jacobian = system.jacobian
+    if ridge is None:
+        move = system.solve(residual)
+        predicted = jnp.sum(residual**2) - jnp.sum((residual - jacobian @ move) ** 2)
+    else:
+        displacement = theta - ridge.origin
+        pull = ridge.cost / system.cost * displacement
+        move = system.solve(residual + jacobian @ pull) - pull
+        predicted = (
+            jnp.sum(residual**2)
+            - jnp.sum((residual - jacobian @ move) ** 2)
+            - jnp.sum(ridge.cost * move * (move + 2 * displacement))
+        )
+    if second_derivative is None:
+        return Trial(theta + move, move, predicted)
+
+    def accelerated(move: Float[Array, " p"]) -> Float[Array, " p"]:
+        return follow_curvature(move, system.solve(0.5 * second_derivative(move)))
+
+    whole = accelerated(move) if accelerate is None else apply_if(accelerate, accelerated, move)
+    return Trial(theta + whole, move, predicted)
 
 
-def bent(move: Float[Array, " p"], correction: Float[Array, " p"]) -> Float[Array, " p"]:
-    """A step with its correction for curvature, unless that would rule the step
+def follow_curvature(
+    move: Float[Array, " p"], correction: Float[Array, " p"]
+) -> Float[Array, " p"]:
+    """Add the correction for curvature to a step, unless it is more than half as long
     (geodesic acceleration).
 
     Example:
-        >>> [float(bent(jnp.array([1.0]), jnp.array([c]))[0]) for c in (0.25, 0.75)]
+        >>> [float(follow_curvature(jnp.array([1.0]), jnp.array([c]))[0]) for c in (0.25, 0.75)]
         [1.25, 1.0]
     """
-    return move + jnp.where(jnp.sum(correction**2) < 0.25 * jnp.sum(move**2), correction, 0.0)
-
-
-def adapt_damping(
-    damping: Float[Array, ""],
-    growth: Float[Array, ""],
-    better: Bool[Array, ""],
-    gain: Float[Array, ""],
-    lowest: float,
-    highest: float,
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Nielsen's rule: relax by how well the linear model predicted, tighten ever faster
-    after failures.
-
-    Arguments:
-        damping: of the step that was tried.
-        growth: factor for it after a failure.
-        better: whether the step lowered the cost.
-        gain: by how much, over what the linear model predicted.
-        lowest: smallest damping.
-        highest: largest damping.
-
-    Returns:
-        The damping and the growth for the next step.
-
-    Example:
-        >>> one, two, failed = jnp.asarray(1.0), jnp.asarray(2.0), jnp.asarray(False)
-        >>> [float(v) for v in adapt_damping(one, two, failed, jnp.asarray(0.0), 0.0, 10.0)]
-        [2.0, 4.0]
-    """
-    relaxed = damping * jnp.maximum(1 / 3, 1 - (2 * gain - 1) ** 3)
-    return jnp.clip(jnp.where(better, relaxed, damping * growth), lowest, highest), jnp.where(
-        better, 2.0, 2 * growth
-    )
+    small = jnp.sum(correction**2) < _LARGEST_ACCELERATION * jnp.sum(move**2)
+    return move + jnp.where(small, correction, 0.0)
 
 
 def curvature(
@@ -203,14 +175,128 @@ def curvature(
     theta: Float[Array, " p"],
     along: Float[Array, " p"],
 ) -> Float[Array, " m"]:
-    """The second derivative of the rows along a direction.
+    """Return the second derivative of the rows along a direction.
 
     Example:
         >>> curvature(lambda t: t**3, jnp.array([2.0]), jnp.array([1.0])).tolist()
         [12.0]
     """
 
-    def slope(t: Float[Array, " p"]) -> Float[Array, " m"]:
+    def first_derivative(t: Float[Array, " p"]) -> Float[Array, " m"]:
         return jax.jvp(rows, (t,), (along,))[1]
 
-    return jax.jvp(slope, (theta,), (along,))[1]
+    return jax.jvp(first_derivative, (theta,), (along,))[1]
+
+
+class Damping(NamedTuple):
+    """The damping of steps, relative to the mean squared row of the Jacobian.
+
+    Attributes:
+        value: damping of the next step.
+        growth: factor for it after the next failure, for rules that change it.
+    """
+
+    value: Float[Array, ""]
+    growth: Float[Array, ""]
+
+    @classmethod
+    def at(cls, value: float) -> "Damping":
+        """Return a damping to begin with."""
+        return cls(jnp.asarray(value), jnp.asarray(_FIRST_GROWTH))
+
+
+class NielsenRule(NamedTuple):
+    """Relax by how well the linear model predicted; tighten by 2, 4, 8, ... after
+    failures in a row.
+
+    Attributes:
+        smallest: smallest damping.
+        largest: largest damping.
+
+    Example:
+        >>> failed = jnp.asarray(False), jnp.asarray(0.0)
+        >>> [float(v) for v in NielsenRule(0.0, 10.0).adapt(Damping.at(1.0), *failed)]
+        [2.0, 4.0]
+    """
+
+    smallest: float
+    largest: float
+
+    def adapt(self, damping: Damping, accepted: Bool[Array, ""], gain: Array) -> Damping:
+        """Return the damping of the next step."""
+        relaxed = damping.value * jnp.maximum(_STRONGEST_RELAXATION, 1 - (2 * gain - 1) ** 3)
+        raised = damping.value * damping.growth
+        value = jnp.clip(jnp.where(accepted, relaxed, raised), self.smallest, self.largest)
+        return Damping(value, jnp.where(accepted, _FIRST_GROWTH, 2 * damping.growth))
+
+
+class FixedFactors(NamedTuple):
+    """Multiply the damping by one factor after a success and by another after a
+    failure, whatever the gain ratio.
+
+    Attributes:
+        success: factor after a success.
+        failure: factor after a failure.
+        smallest: smallest damping.
+
+    Example:
+        >>> rule, succeeded = FixedFactors(0.5, 4.0, 0.0), jnp.asarray(True)
+        >>> float(rule.adapt(Damping.at(1.0), succeeded, jnp.asarray(1.0)).value)
+        0.5
+    """
+
+    success: float
+    failure: float
+    smallest: float
+
+    def adapt(self, damping: Damping, accepted: Bool[Array, ""], gain: Array) -> Damping:
+        """Return the damping of the next step."""
+        del gain
+        factor = jnp.where(accepted, self.success, self.failure)
+        return damping._replace(value=jnp.maximum(damping.value * factor, self.smallest))
+
+
+class Verdict(NamedTuple):
+    """Whether a trial is accepted, and how to damp the next step.
+
+    Attributes:
+        accepted: whether the trial lowers the cost; never where that is not finite.
+        damping: of the next step.
+    """
+
+    accepted: Bool[Array, ""]
+    damping: Damping
+
+    def choose(self, trial: Any, present: Any) -> Any:
+        """Return the trial's arrays where it is accepted, the present ones otherwise."""
+        return jax.tree.map(lambda new, old: jnp.where(self.accepted, new, old), trial, present)
+
+
+def judge(
+    trial: Trial,
+    *,
+    before: Float[Array, ""],
+    after: Float[Array, ""],
+    damping: Damping,
+    rule: NielsenRule | FixedFactors,
+) -> Verdict:
+    """Accept a trial that lowers the cost, and adapt the damping.
+
+    Arguments:
+        trial: the trial.
+        before: cost of the present parameters.
+        after: cost of the trial's.
+        damping: of the step that was tried.
+        rule: how the damping follows success or failure and the gain ratio, the
+            decrease of the cost over the predicted one.
+
+    Example:
+        >>> trial = Trial(jnp.zeros(1), jnp.zeros(1), predicted=jnp.asarray(1.0))
+        >>> costs = {"before": jnp.asarray(1.0), "after": jnp.asarray(2.0)}
+        >>> rule = NielsenRule(smallest=0.0, largest=10.0)
+        >>> bool(judge(trial, **costs, damping=Damping.at(1.0), rule=rule).accepted)
+        False
+    """
+    accepted = after < before  # false for a trial that is not finite
+    gain = (before - after) / trial.predicted
+    return Verdict(accepted, rule.adapt(damping, accepted, gain))

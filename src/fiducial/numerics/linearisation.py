@@ -7,11 +7,13 @@ and the exact rows ``J_e``. What the data can inform is ``J_u`` on the null spac
 tangent kernel ``K = J J^T``.
 
 Where the equation holds exactly, a flexible network can still follow the noise by
-bending between the points where it is asked to hold; those directions show themselves
-because their eigenvalues vanish with ``mu``, while those of real parameters stay. Where
-the equation itself is noisy, or there is none, a whole function is free, and its
-directions are informed more or less: each by the share ``s / (s + 1)`` of its
-eigenvalue, the ridge of the fit (see ``Model.prior_scale``)."""
+bending between the points where it is asked to hold. Those directions are recognised
+because their eigenvalues vanish with ``mu``, while those of real parameters stay.
+
+Where the equation itself is noisy, or there is none, a whole function is free. The data
+then inform each direction to some degree, the share ``s / (s + 1)`` of its eigenvalue
+s, because of the ridge of the fit (see ``Model.prior_scale``).
+"""
 
 from typing import NamedTuple
 
@@ -22,28 +24,40 @@ from jaxtyping import Array, Float
 from ..model.model import Data, Model
 from ..posing.collocation import sobol
 from ..posing.coordinates import Points
-from .least_squares import damped_solver
+from .linear_systems import damped_solver
 
 RELEASE = 1e-10
-"""A small damping of the exact rows, relative to the trace of their kernel."""
+"""Damping of the exact rows in ``S``, relative to the trace of their kernel: small
+enough for the noise to show, large enough for float64 (convention).
+"""
 _STAYS = 0.05
-"""An eigenvalue that keeps this share when the damping falls a hundredfold is
-informed; one of noise keeps 0.01.
+"""Share of an eigenvalue that is left when the damping falls a hundredfold, above which
+its direction is informed. One of noise keeps 0.01, a real one nearly all.
 """
 _ROUNDING = 1e-12
 """Eigenvalues smaller than this share of the largest are rounding errors."""
-_PROBES = 16
-_FEW = 12
-"""A model with no more parameters than this is followed in all of them."""
-CORRECTION = 1e-6
-"""Damping of corrections back to the exact rows: the chord iteration wants them
-gentle.
+_SMALLER_RIDGE = 0.1
+"""Where a function is free, the sensitivity is to this share of the ridge (convention).
 """
+_PROBES = 16
+"""Number of points at which outputs are compared (convention)."""
+_FEW = 12
+"""A model with no more parameters than this is followed in all of them (convention)."""
+_ORDER = 3
+"""Number of directions that an equation may leave free in each output: the highest
+order of an equation that is provided for.
+"""
+CORRECTION = 1e-6
+"""Damping of corrections back to the exact rows, relative to the trace of their kernel;
+larger than ``RELEASE``, since chord steps diverge where corrections are large
+(convention).
+"""
+_VANISHING = 1e-9
+"""Standard deviations below this share of the largest are left out of comparisons."""
 
 
 class Linearisation(NamedTuple):
-    """All that drawing from a fit needs, for k noisy rows, e exact rows and p
-    parameters.
+    """What drawing from a fit needs, for k noisy rows, e exact rows and p parameters.
 
     Attributes:
         theta: the fit.
@@ -83,7 +97,7 @@ class Linearisation(NamedTuple):
 def noisy_means(
     model: Model, theta: Float[Array, " p"], fit: Float[Array, " p"]
 ) -> Float[Array, " k"]:
-    """Means of the noisy rows in units of the fit's errors."""
+    """Return the means of the noisy rows in units of the fit's errors."""
     noise = model.noise(fit)
     return jnp.concatenate(
         [model.whiten(g, model.mean(theta, g), noise[g.name]) for g in model.groups if not g.exact]
@@ -91,7 +105,7 @@ def noisy_means(
 
 
 def exact_means(model: Model, theta: Float[Array, " p"]) -> Float[Array, " e"]:
-    """Means of the exact rows in units of their scales."""
+    """Return the means of the exact rows in units of their scales."""
     rows = [model.whiten(g, model.mean(theta, g), {}) for g in model.groups if g.exact]
     return jnp.concatenate(rows or [jnp.zeros(0, theta.dtype)])
 
@@ -99,7 +113,7 @@ def exact_means(model: Model, theta: Float[Array, " p"]) -> Float[Array, " e"]:
 def jacobians(
     model: Model, theta: Float[Array, " p"], fit: Float[Array, " p"]
 ) -> tuple[Float[Array, "k p"], Float[Array, "e p"]]:
-    """Of the noisy and of the exact rows, in the same units."""
+    """Return the Jacobians of ``noisy_means`` and of ``exact_means``."""
     noise = model.noise(fit)
     parts = [
         (g.exact, model.whiten(g, model.mean_jacobian(theta, g)[1], noise.get(g.name, {})))
@@ -114,81 +128,111 @@ def jacobians(
 
 def linearise(model: Model, theta: Float[Array, " p"], data: Data) -> Linearisation:
     """Linearise at a fit; see the module's text for the mathematics."""
-    stretch = jnp.asarray(model.prior_scale)
-    plain, exact_rows = jacobians(model, theta, theta)
-    Ju, Je = plain * stretch, exact_rows * stretch
-
-    def free(relative: Array) -> tuple[Array, Array]:
-        """The noisy rows on the null space of the exact ones, as columns, and their
-        kernel.
-        """
-        columns = Ju.T
-        if len(Je):
-            columns = columns - damped_solver(Je, relative * len(Je))(Je @ Ju.T)
-        kernel = Ju @ columns
-        return columns, 0.5 * (kernel + kernel.T)
-
-    # one after another: XLA's threads on a CPU can wait for each other for ever in
-    # several batched factorisations at once
-    (_, columns, tighter_columns), (looser, kernel, tighter) = jax.lax.map(
-        free, RELEASE * jnp.array([100.0, 1.0, 0.01])
-    )
-    Je, columns = jax.lax.optimization_barrier((Je, columns))
-    values, basis = (v[..., ::-1] for v in jnp.linalg.eigh(kernel))
-    if model.has_free_function:
-        values = jnp.maximum(values, 0.0)
-        share, inverse = values / (values + 1), 1 / (values + 1)
-        # what a tenth of the ridge would change
-        smaller = jnp.maximum(jnp.linalg.eigvalsh(tighter)[::-1], 0.0)
-        other = columns @ (basis / (smaller + 0.1))
-    else:
-        # after the first direction of noise there are only more of them, down to
-        # rounding errors
-        before = jnp.linalg.eigvalsh(looser)[::-1]
-        real = jnp.cumprod((values > _STAYS * before) & (values > _ROUNDING * values[0])).astype(
-            bool
-        )
-        share, inverse = (
-            real.astype(theta.dtype),
-            jnp.where(real, 1 / jnp.where(real, values, 1.0), 0.0),
-        )
-        rotated = basis.T @ tighter @ basis
-        rotated = jnp.where(real[:, None] & real, rotated, jnp.eye(len(real), dtype=theta.dtype))
-        other = jnp.where(real, tighter_columns @ basis @ jnp.linalg.inv(rotated), 0.0)
-    along = stretch[:, None] * (columns @ (basis * inverse))
-    restore = Ju.T[:, :0]
-    if len(Je):
-        restore = stretch[:, None] * damped_solver(Je, jnp.asarray(CORRECTION * len(Je)))(
-            jnp.eye(len(Je), dtype=theta.dtype)
-        )
-    noise, noisy = model.noise(theta), noisy_means(model, theta, theta)
+    scale = jnp.asarray(model.prior_scale)
+    noisy_jacobian, exact_jacobian = jacobians(model, theta, theta)
+    exact_scaled, directions = _directions(model, noisy_jacobian * scale, exact_jacobian * scale)
+    along = scale[:, None] * directions.along
+    restore = exact_scaled.T
+    if len(exact_scaled):
+        identity = jnp.eye(len(exact_scaled), dtype=theta.dtype)
+        damping = jnp.asarray(CORRECTION * len(exact_scaled))
+        restore = scale[:, None] * damped_solver(exact_scaled, damping)(identity)
+    noise = model.noise(theta)
+    noisy = noisy_means(model, theta, theta)
     targets = jnp.concatenate(
         [model.targets(g, data[g.name], noise[g.name]) for g in model.groups if not g.exact]
     )
-    errors, exact = model.errors(theta, data), exact_means(model, theta)
-    value, slope = probe(model, theta), jax.jacrev(lambda t: probe(model, t))(theta)
-    responses = slope @ along, slope @ (stretch[:, None] * other)
-    sensitivity = _change(*(_widths(model, jnp.linalg.norm(r, axis=1)) for r in responses))
-    side_effect = plain @ restore
+    slope = jax.jacrev(lambda t: probe(model, t))(theta)
+    probe_along = slope @ along
+    other_along = slope @ (scale[:, None] * directions.other)
+    sensitivity = _largest_change(
+        _widths(model, jnp.linalg.norm(probe_along, axis=1)),
+        _widths(model, jnp.linalg.norm(other_along, axis=1)),
+    )
     return Linearisation(
-        theta,
-        noisy,
-        exact,
-        targets - noisy,
-        errors,
-        basis,
-        share,
-        along,
-        restore,
-        side_effect,
-        value,
-        responses[0],
-        sensitivity,
+        theta=theta,
+        noisy=noisy,
+        exact=exact_means(model, theta),
+        residual=targets - noisy,
+        errors=model.errors(theta, data),
+        basis=directions.basis,
+        share=directions.share,
+        along=along,
+        restore=restore,
+        side_effect=noisy_jacobian @ restore,
+        probe=probe(model, theta),
+        probe_along=probe_along,
+        sensitivity=sensitivity,
+    )
+
+
+class _Directions(NamedTuple):
+    """Directions of the noisy rows, in units of ``Model.prior_scale``.
+
+    Attributes:
+        basis: see ``Linearisation``.
+        share: see ``Linearisation``.
+        along: see ``Linearisation``.
+        other: what ``along`` would be with another damping, or ridge.
+    """
+
+    basis: Float[Array, "k k"]
+    share: Float[Array, " k"]
+    along: Float[Array, "p k"]
+    other: Float[Array, "p k"]
+
+
+def _directions(model: Model, noisy: Array, exact: Array) -> tuple[Array, _Directions]:
+    """Return the Jacobian of the exact rows, held back until the factorisations are done,
+    and the directions of the noisy rows.
+    """
+
+    def on_null_space(relative: Array) -> tuple[Array, Array]:
+        """The noisy rows on the null space of the exact ones, as columns, and their
+        kernel.
+        """
+        columns = noisy.T
+        if len(exact):
+            columns = columns - damped_solver(exact, relative * len(exact))(exact @ noisy.T)
+        kernel = noisy @ columns
+        return columns, 0.5 * (kernel + kernel.T)
+
+    # one after another: XLA's threads on a CPU can deadlock in several batched
+    # factorisations at once
+    (_, columns, tighter_columns), (looser, kernel, tighter) = jax.lax.map(
+        on_null_space, RELEASE * jnp.array([100.0, 1.0, 0.01])
+    )
+    exact, columns = jax.lax.optimization_barrier((exact, columns))
+    values, basis = (v[..., ::-1] for v in jnp.linalg.eigh(kernel))
+    if model.has_free_function:
+        values = jnp.maximum(values, 0.0)
+        smaller = jnp.maximum(jnp.linalg.eigvalsh(tighter)[::-1], 0.0)
+        return exact, _Directions(
+            basis=basis,
+            share=values / (values + 1),
+            along=columns @ (basis * (1 / (values + 1))),
+            other=columns @ (basis / (smaller + _SMALLER_RIDGE)),
+        )
+    before = jnp.linalg.eigvalsh(looser)[::-1]
+    stays = (values > _STAYS * before) & (values > _ROUNDING * values[0])
+    # after the first direction of noise there are only more of them, down to rounding
+    # errors
+    informed = jnp.cumprod(stays).astype(bool)
+    inverse = jnp.where(informed, 1 / jnp.where(informed, values, 1.0), 0.0)
+    rotated = basis.T @ tighter @ basis
+    rotated = jnp.where(
+        informed[:, None] & informed, rotated, jnp.eye(len(informed), dtype=noisy.dtype)
+    )
+    return exact, _Directions(
+        basis=basis,
+        share=informed.astype(noisy.dtype),
+        along=columns @ (basis * inverse),
+        other=jnp.where(informed, tighter_columns @ basis @ jnp.linalg.inv(rotated), 0.0),
     )
 
 
 def probe(model: Model, theta: Float[Array, " p"]) -> Float[Array, " q"]:
-    """A few quantities by which answers are compared: all outputs at some points,
+    """Return a few quantities by which answers are compared: all outputs at some points,
     and the unknowns, unconstrained.
     """
     points = Points(model.problem.domain.names, sobol(_PROBES, seed=2)(model.problem.domain))
@@ -196,40 +240,37 @@ def probe(model: Model, theta: Float[Array, " p"]) -> Float[Array, " q"]:
 
 
 def _widths(model: Model, sd: Float[Array, " q"]) -> Float[Array, " w"]:
-    """Standard deviations of the probes, those of an output averaged over the points
-    (near an exact value there is none to speak of).
+    """Return the standard deviations of the probes, those of an output averaged over the
+    points (near an exact value they all but vanish).
     """
     outputs = len(model.problem.outputs)
-    return jnp.concatenate(
-        [
-            jnp.mean(sd[: _PROBES * outputs].reshape(_PROBES, outputs), axis=0),
-            sd[_PROBES * outputs :],
-        ]
-    )
+    of_outputs = sd[: _PROBES * outputs].reshape(_PROBES, outputs)
+    return jnp.concatenate([jnp.mean(of_outputs, axis=0), sd[_PROBES * outputs :]])
 
 
-def _change(sd: Float[Array, " q"], other: Float[Array, " q"]) -> Float[Array, ""]:
-    """Largest relative difference between standard deviations, those that vanish
-    left out.
+def _largest_change(sd: Float[Array, " q"], other: Float[Array, " q"]) -> Float[Array, ""]:
+    """Return the largest relative difference between standard deviations, those that
+    vanish left out.
     """
-    seen = sd > 1e-9 * jnp.max(sd)
-    return jnp.max(jnp.where(seen, jnp.abs(other / jnp.where(seen, sd, 1.0) - 1), 0.0))
+    counts = sd > _VANISHING * jnp.max(sd)
+    return jnp.max(jnp.where(counts, jnp.abs(other / jnp.where(counts, sd, 1.0) - 1), 0.0))
 
 
 def most_directions(model: Model) -> int:
-    """How many informed directions are followed: what an equation of order three in
-    each output may leave free.
+    """Return how many informed directions are followed: the unknown constants, and those
+    that an equation of order three in each output may leave free.
     """
     rows = sum(len(g.sites) for g in model.groups if not g.exact)
-    few = model.constant_count + 3 * len(model.problem.outputs)
+    few = model.constant_count + _ORDER * len(model.problem.outputs)
     return min(rows, model.size, few if model.size > _FEW else model.size)
 
 
 def collapse(
     model: Model, fit: Float[Array, " p"], errors: dict[str, Float[Array, " n"]]
 ) -> Float[Array, " k"]:
-    """Errors as the whitened rows see them: replicates averaged, unit variance."""
-    noise, rows = model.noise(fit), []
+    """Return errors as the whitened rows see them: replicates averaged, unit variance."""
+    noise = model.noise(fit)
+    rows = []
     for g in model.groups:
         if g.noise is not None:
             z = errors[g.name]
@@ -239,7 +280,7 @@ def collapse(
 
 
 def normal_errors(model: Model, key: Array) -> dict[str, Float[Array, " n"]]:
-    """Fresh standard normal errors of all noisy observations."""
+    """Draw standard normal errors of all noisy observations."""
     noisy = [g for g in model.groups if not g.exact]
     return {
         g.name: jax.random.normal(jax.random.fold_in(key, i), (g.y.size,), jnp.float64)

@@ -28,9 +28,9 @@ from jaxtyping import Array, Float
 from ..device import apply_if
 from ..model.model import Model
 from .energy import Energy, Evaluation
-from .least_squares import damped_solver, eliminate
+from .linear_systems import damped_solver, eliminate
 from .linearisation import CORRECTION, RELEASE, Linearisation, jacobians, most_directions
-from .nearby_solutions import only, view_at
+from .tangents import informed_block, tangent_view
 
 _LONGEST_SIZE_STEP = 0.1
 """Largest change of the logarithm of an unknown noise size in one step, about a tenth
@@ -151,7 +151,7 @@ def _refactor(
     real = jnp.sum(directions**2, axis=0) > 0
     rise = jnp.where(real[:, None], rise, 0.0)
     unit = jnp.diag(real.astype(jnp.float64))
-    along = along @ eliminate(only(rise[:, : len(real)], real), unit)[0]
+    along = along @ eliminate(informed_block(rise[:, : len(real)], real), unit)[0]
     back = back - along @ rise[:, len(real) :]
     return tracker._replace(
         along=(scale * along).astype(tracker.along.dtype),
@@ -165,7 +165,7 @@ def turn_tangent(
     """Return the tracker with ``moves`` and ``tangent`` at ``theta``."""
     if model.has_free_function:
         return tracker
-    view = view_at(model, pilot, theta, tracker.along, tracker.restore)
+    view = tangent_view(model, pilot, theta, tracker.along, tracker.restore)
     dtype = tracker.along.dtype
     return tracker._replace(moves=view.moves.astype(dtype), tangent=view.tangent.astype(dtype))
 
@@ -239,7 +239,7 @@ def _follow_solution(
     see the module's text for its formula.
     """
     real = jnp.sum(tracker.along**2, axis=0) > 0
-    gram = only(tracker.tangent.T @ tracker.tangent, real)
+    gram = informed_block(tracker.tangent.T @ tracker.tangent, real)
     right = jnp.stack(
         [-tracker.moves.T @ gradient / energy.stiffness, tracker.tangent.T @ change], axis=1
     )

@@ -53,7 +53,7 @@ def efi(problem: str, **changes: Any) -> PaperEFI:
         >>> efi("poisson", chains=2).steps
         200000
     """
-    return PaperEFI(**{**settings("efi", problem), **changes})
+    return PaperEFI(**{"chains": 4, **settings("efi", problem), **changes})
 
 
 def pinn(problem: str, **changes: Any) -> PaperPINN:
@@ -63,7 +63,7 @@ def pinn(problem: str, **changes: Any) -> PaperPINN:
         >>> pinn("poisson").steps
         500000
     """
-    return PaperPINN(**{**settings("pinn", problem), **changes})
+    return PaperPINN(**{"chains": 1, **settings("pinn", problem), **changes})
 
 
 def dropout(problem: str, **changes: Any) -> PaperDropout:
@@ -74,7 +74,7 @@ def dropout(problem: str, **changes: Any) -> PaperDropout:
         >>> dropout("poisson", rate=0.01).rate
         0.01
     """
-    return PaperDropout(**{**settings("dropout", problem), **changes})
+    return PaperDropout(**{"chains": 1, **settings("dropout", problem), **changes})
 
 
 def concrete_dropout(problem: str, **changes: Any) -> PaperConcreteDropout:
@@ -84,7 +84,8 @@ def concrete_dropout(problem: str, **changes: Any) -> PaperConcreteDropout:
         >>> concrete_dropout("poisson").burn_in
         0.5
     """
-    return PaperConcreteDropout(**{**settings("concrete-dropout", problem), **changes})
+    given = settings("concrete-dropout", problem)
+    return PaperConcreteDropout(**{"chains": 1, **given, **changes})
 
 
 def bayes(problem: str, **changes: Any) -> PaperBayes:
@@ -99,7 +100,7 @@ def bayes(problem: str, **changes: Any) -> PaperBayes:
     rates = given.pop("learning_rate_for")
     sigma_f = changes.get("sigma_f", given["sigma_f"])
     given["learning_rate"] = rates.get(str(sigma_f), given["learning_rate"])
-    return PaperBayes(**{**given, **changes})
+    return PaperBayes(**{"chains": 4, **given, **changes})
 
 
 _FOUND: dict[str, tuple[type[AbstractMethod], Callable[..., AbstractMethod]]] = {

@@ -127,9 +127,8 @@ class PaperEFI(AbstractMethod):
         *hidden, neck = self.encoder
         draws = self.steps // self._thin
         error_rate = parse(self.sgld_learning_rate)
-        momentum = early(parse(self.momentum), self.annealing)
 
-        def step_size(model: Model, fit: Linearisation, progress: Array) -> Array:
+        def size(model: Model, fit: Linearisation, progress: Array) -> Array:
             variances = _variances(model, fit)
             return error_rate(progress) / jnp.concatenate(list(variances.values()))
 
@@ -139,9 +138,13 @@ class PaperEFI(AbstractMethod):
             shape=HyperNetworkShape(tuple(hidden), neck, self.neck_sd, self.last_layers),
             dynamics=Dynamics(
                 kernel=SGLD(),
-                step_size=step_size,
+                step_size=size,
                 energy_weights=self._energy_weights,
-                update=GradientDescent(parse(self.learning_rate), momentum, self.batch),
+                update=GradientDescent(
+                    parse(self.learning_rate),
+                    early(parse(self.momentum), self.annealing),
+                    self.batch,
+                ),
             ),
             plain=True,
             dtype=jnp.dtype(self.precision),

@@ -1,4 +1,4 @@
-"""Draws from the normal distribution that touches a posterior at its mode."""
+"""Draws from the normal distribution that approximates a posterior at its mode."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,19 +14,28 @@ from ..numerics.posterior import Posterior
 from .base import AbstractPhase, Drawn, Info
 
 BLOCK = 50
+"""Number of draws made at once (convention)."""
 _NEWTON_STEPS = 10
+"""Number of Newton steps for the noise parameters, a convex problem for normal errors
+(convention).
+"""
+_LONGEST_NEWTON_STEP = 1.0
+"""Largest change of a noise parameter in one of them: a factor of e of a size
+(convention).
+"""
 
 
 class LaplaceState(NamedTuple):
-    """For m rows and p parameters.
+    """The normal approximation for m rows and p parameters, and the last draws.
 
     Attributes:
         theta: the mode.
-        design: Jacobian of the rows in units of the priors.
-        gain: what turns errors of the rows into moves of the parameters.
-        weights: of exact groups.
+        design: Jacobian of the rows, with parameters in units of their prior standard
+            deviations.
+        gain: moves of the parameters that answer errors of the rows.
+        weights: weights of the exact groups.
         sizes: a square root of the covariance of the unknown noise parameters.
-        drawn: the present draws.
+        drawn: the last block of draws.
     """
 
     theta: Float[Array, " p"]
@@ -38,12 +47,13 @@ class LaplaceState(NamedTuple):
 
 
 class LaplaceDraws(AbstractPhase):
-    """The precision is that of Gauss and Newton: prior plus squared Jacobian; the noise
-    sizes have their own curvature.
+    """Approximate the posterior by a normal distribution at its mode, and draw from it.
 
-    A draw is a sample of the prior that is moved by what errors of the rows ask for, so
-    that only as many equations are solved as there are rows or parameters, whichever
-    are fewer.
+    Its precision matrix is that of Gauss and Newton, the prior's plus the squared
+    Jacobian; noise parameters have the second derivative of their own likelihood. A
+    draw is a sample of the prior, moved by what errors of the rows ask for, so that
+    only as many equations are solved as there are rows or parameters, whichever are
+    fewer.
 
     Arguments:
         steps: number of blocks of draws.
@@ -64,65 +74,65 @@ class LaplaceDraws(AbstractPhase):
         return Effort.RUNS_SELDOM
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> LaplaceState:
-        post, theta = self.posterior, previous.theta
-        _, jacobian = post.rows_and_jacobians(theta, data, previous.weights)
-        design = jacobian * jnp.asarray(post.sd)
+        posterior, theta = self.posterior, previous.theta
+        _, jacobian = posterior.rows_and_jacobians(theta, data, previous.weights)
+        design = jacobian * jnp.asarray(posterior.sd)
         m, p = design.shape
-        small = design @ design.T if m <= p else design.T @ design
-        inverse = jnp.linalg.inv(small + jnp.eye(min(m, p)))
-        gain = design.T @ inverse if m <= p else inverse @ design.T
-        drawn = jnp.zeros((BLOCK, p), theta.dtype)
-        own, sizes = self._sizes(model, data, theta)
+        smaller = design @ design.T if m <= p else design.T @ design
+        inverse = jnp.linalg.inv(smaller + jnp.eye(min(m, p)))
+        noise_parameters, sizes = self._noise_parameters(model, data, theta)
         return LaplaceState(
-            theta.at[model.noise_slice].set(own), design, gain, previous.weights, sizes, drawn
+            theta=theta.at[model.noise_slice].set(noise_parameters),
+            design=design,
+            gain=design.T @ inverse if m <= p else inverse @ design.T,
+            weights=previous.weights,
+            sizes=sizes,
+            drawn=jnp.zeros((BLOCK, p), theta.dtype),
         )
 
-    def _sizes(self, model: Model, data: Data, theta: Array) -> tuple[Array, Array]:
-        """The best noise parameters given the means, by Newton's steps, and a square
-        root of their covariance.
+    def _noise_parameters(self, model: Model, data: Data, theta: Array) -> tuple[Array, Array]:
+        """Return the best noise parameters given the means, by Newton's method, and a
+        square root of their covariance.
         """
-        place, post = model.noise_slice, self.posterior
+        place, posterior = model.noise_slice, self.posterior
         count = place.stop - place.start
         if count == 0:
             return theta[place], jnp.zeros((0, 0))
-        means = {g.name: model.mean(theta, g)[g.index] for g in model.groups if g.noise is not None}
+        noisy = [g for g in model.groups if g.noise is not None]
+        means = {g.name: model.mean(theta, g)[g.index] for g in noisy}
 
         def cost(own: Array) -> Array:
             noise = model.noise(theta.at[place].set(own))
-            fits = [
+            log_likelihoods = [
                 g.noise.log_prob(means[g.name], data[g.name], g.points, noise[g.name])
-                for g in model.groups
+                for g in noisy
                 if g.noise is not None
             ]
-            return -ravel(fits).sum() + 0.5 * jnp.sum(
-                ((own - post.mean[place]) / post.sd[place]) ** 2
-            )
+            from_prior = (own - posterior.mean[place]) / posterior.sd[place]
+            return -ravel(log_likelihoods).sum() + 0.5 * jnp.sum(from_prior**2)
 
         def newton(_: Any, own: Array) -> Array:
-            return own - jnp.clip(
-                jnp.linalg.solve(jax.hessian(cost)(own), jax.grad(cost)(own)), -1.0, 1.0
-            )
+            step = jnp.linalg.solve(jax.hessian(cost)(own), jax.grad(cost)(own))
+            return own - jnp.clip(step, -_LONGEST_NEWTON_STEP, _LONGEST_NEWTON_STEP)
 
         own = jax.lax.fori_loop(0, _NEWTON_STEPS, newton, theta[place])
-        return own, jsl.solve_triangular(
-            jnp.linalg.cholesky(jax.hessian(cost)(own)), jnp.eye(count), lower=True
-        ).T
+        root = jnp.linalg.cholesky(jax.hessian(cost)(own))
+        return own, jsl.solve_triangular(root, jnp.eye(count), lower=True).T
 
     def step(
         self, model: Model, data: Data, state: LaplaceState, progress: Array, *, key: PRNGKeyArray
     ) -> tuple[LaplaceState, Info]:
         m, p = state.design.shape
+        dtype = state.theta.dtype
+        noise = model.noise_slice
         keys = jax.random.split(key, 3)
-        prior = jax.random.normal(keys[0], (BLOCK, p), state.theta.dtype)
-        errors = jax.random.normal(keys[1], (BLOCK, m), state.theta.dtype)
-        q = prior + (errors - prior @ state.design.T) @ state.gain.T
-        move = q * jnp.asarray(self.posterior.sd)
-        place = model.noise_slice
-        own = (
-            jax.random.normal(keys[2], (BLOCK, place.stop - place.start), state.theta.dtype)
-            @ state.sizes.T
-        )
-        return state._replace(drawn=state.theta + move.at[:, place].set(own)), {}
+        prior = jax.random.normal(keys[0], (BLOCK, p), dtype)
+        errors = jax.random.normal(keys[1], (BLOCK, m), dtype)
+        moved = prior + (errors - prior @ state.design.T) @ state.gain.T
+        move = moved * jnp.asarray(self.posterior.sd)
+        normal = jax.random.normal(keys[2], (BLOCK, noise.stop - noise.start), dtype)
+        drawn = state.theta + move.at[:, noise].set(normal @ state.sizes.T)
+        return state._replace(drawn=drawn), {}
 
     def draw(self, state: LaplaceState) -> Drawn:
         return Drawn(state.drawn, {})

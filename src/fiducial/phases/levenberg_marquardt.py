@@ -1,114 +1,107 @@
-"""Levenberg-Marquardt with the exact groups tightened step by step."""
+"""Levenberg-Marquardt with the exact groups tightened step by step.
 
-from typing import Any, ClassVar, NamedTuple
+*What is minimised.* The residual rows are of two kinds: noisy rows, in standard errors
+of the data, and exact rows (the equation, exact values), each divided by its own scale.
+A step lowers
+
+    cost = |noisy rows|^2 + weight^2 |exact rows|^2 + ridge.
+
+``misfit`` is the first term and ``physics`` the sum of squares of the exact rows
+without their weight. The ridge pulls the weights of a network towards where the start
+began, at a cost of one squared standard error for a change of one, and is there only
+where a whole function is free (see ``Model.prior_scale``).
+
+*Tightening the physics.* The unit of the weight is the precision of the data, their
+size in standard errors. A start begins at a tenth of it, so that the data lead: with
+more, inverse problems end in false solutions. The weight grows tenfold whenever nothing
+more is to be had at the present one: the fit has converged there, the exact rows cost
+next to nothing, no step lowers the cost, or, while the data lead, the data are met. It
+ends at ``tightness`` times the precision: there, an exact row that is off by one
+standard error of the best data costs a hundred squared ones. Beyond that it grows only
+while data and physics still pull at each other, at most by another factor of a hundred.
+
+*Unknown noise sizes* are set to their maximum-likelihood values once the physics nearly
+holds. Before, a network that interpolates the data would drive them to zero and lock
+itself in. Where a function is free it always could do so, and they stay what they are.
+
+*Convergence.* A step has converged when the misfit no longer changes (``tolerance``;
+where there is a ridge, when the cost no longer falls), the weighted exact rows cost less
+than ``slack``, and their weight is at least a tenth of its last value. Three of these in
+a row, rejected steps aside, end the phase.
+
+*Moving points.* In a plane or a space a network can meet the equation at fixed points
+and bend between them as the data want it to. There the points move in every step (see
+``Model.with_moved_points``), and the cost with them, so that a fit never converges at
+one weight. Instead the weight grows after a number of steps, and a step has converged
+when, at the last weight, the misfit changes by less than a hundredth and noise
+parameters by less than a thousandth, and the exact rows cost little.
+
+*Several starts.* A start is given up for another random one when no step lowers the
+cost although the weight is at its end; when it has converged where the data are too far
+away for errors of known size; or when it has had its share of the steps and has neither
+converged nor met the data. If all starts fail, the fit is the best of them by the
+likelihood with the physics at its last weight.
+
+``_lm_step.py`` takes a step, ``_lm_continuation.py`` decides on weight, noise sizes and
+convergence, and this file on starts.
+"""
+
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, PRNGKeyArray
 
 from ..device import Effort
 from ..model.model import Data, Model
-from ..numerics.least_squares import (
-    adapt_damping,
-    curvature,
-    ridge_step,
-    stack_linearisation,
-    stack_rows,
-)
+from ..numerics.least_squares import Damping
+from ._lm_continuation import CONVERGED_FROM, Continuation
+from ._lm_step import LMState, Step, sum_of_squares, take_step
 from .base import AbstractPhase, Info
 
-_LARGEST_DAMPING = 1e6
-_SMALLEST_DAMPING = 1e-14
-_QUIET = 3
-"""So many settled steps in a row end the phase."""
-_PATIENCE = 200
-"""A start is given at least so many steps."""
-_MOST_TIGHT = 100.0
-"""Where data and physics pull at each other, the weight may grow so much beyond its
-usual end.
-"""
-_DWELL = 15
-"""Where points of the equation move, a fit is never quite still: after so many steps
-at one weight it is tried at the next.
-"""
-_MOST_COST = 0.5
-"""Where points move, the exact rows may add so much to the sum of squares, in
-squared standard errors, unless there is no end to it:
-"""
-_ENDLESS = 10 * _DWELL
-"""after so many steps at the last weight they may add more."""
 _FIRST_WEIGHT = 0.1
-"""Weight of exact rows at the start, relative to the precision of the data."""
-
-
-class LMState(NamedTuple):
-    """What the next step needs.
-
-    Attributes:
-        theta: the parameters.
-        origin: where this start began; the ridge of a free function pulls towards it.
-        damping: relative to the mean squared row of the Jacobian.
-        growth: factor for the damping after the next failure.
-        weight: present weight of exact groups.
-        misfit: sum of squares of the data rows.
-        dwell: steps since the weight has changed.
-        quiet: for how many steps the fit has been good enough and still.
-        age: steps since this start.
-        start: number of this start.
-        best: parameters of the best start before this one.
-        best_cost: its cost.
-    """
-
-    theta: Float[Array, " p"]
-    origin: Float[Array, " p"]
-    damping: Float[Array, ""]
-    growth: Float[Array, ""]
-    weight: Float[Array, ""]
-    misfit: Float[Array, ""]
-    dwell: Int[Array, ""]
-    quiet: Int[Array, ""]
-    age: Int[Array, ""]
-    start: Int[Array, ""]
-    best: Float[Array, " p"]
-    best_cost: Float[Array, ""]
+"""First weight of the exact rows, relative to the precision of the data. With more, the
+fits of inverse problems ended in false solutions.
+"""
+_FIRST_DAMPING = 1.0
+"""Damping of the first step of a start (convention: it adapts within a few steps)."""
+_DAMPING_AT_NEW_WEIGHT = (1e-8, 1.0)
+"""Range into which the damping is brought when the weight grows, since a unit of it
+then means something else (convention).
+"""
+_CONVERGED_STEPS = 3
+"""Number of converged steps in a row that end the phase (convention): one may be short
+because of the damping.
+"""
+_SHORTEST_START = 200
+"""Smallest number of steps that a start is given (convention)."""
+_IMPLAUSIBLE_SDS = 6
+"""Number of standard deviations of a chi-square by which an implausible misfit exceeds
+its mean (convention: one in a billion for a normal distribution).
+"""
+_IMPLAUSIBLE_EXTRA = 10
+"""What an implausible misfit has beyond that: with few rows a chi-square has heavier
+tails than a normal distribution (convention).
+"""
 
 
 class LevenbergMarquardt(AbstractPhase):
-    """Damped Gauss-Newton on all residual rows in float64, with continuation in the
-    physics weight.
+    """Damped Gauss-Newton with geodesic acceleration on all residual rows in float64,
+    with continuation in the weight of the physics.
 
-    Exact groups enter as rows divided by their own scale and multiplied by a weight. It
-    starts at a tenth of the *precision* of the data (their size in standard errors), so
-    that the data lead: a start with more weight sticks in false solutions of inverse
-    problems. It grows tenfold whenever the fit has settled, the data are met, or the
-    physics costs next to nothing, to ``tightness`` times the precision, and further
-    where data and physics still pull at each other. The phase is done when the data
-    misfit has settled and the weighted physics rows cost less than ``slack``.
-
-    Steps follow the curvature of the model (geodesic acceleration), which on networks
-    saves two steps in three and reaches residuals a hundred times smaller.
-
-    In a plane or a space a network can meet the equation at its points and bend between
-    them, as the data want it to. There the points move in every step (see
-    ``Model.with_moved_points``). Such a fit is never quite still: it goes on to the
-    next weight after a number of steps, and is done when the misfit has settled to a
-    hundredth at the last and the physics costs next to nothing.
-
-    Where a whole function is free (see ``Model.prior_scale``) a ridge of one pulls weights
-    towards their start.
-
-    A start that gets stuck, takes longer than its share of the steps without having met
-    the data, or settles where the data are too far from the solution for errors of
-    known size is given up for another random one; if all fail, the best is kept.
+    The strategy (tightening of the physics, noise sizes, convergence, moving points,
+    several starts) is told at the top of the module
+    ``fiducial.phases.levenberg_marquardt``. Geodesic acceleration saves two steps in
+    three on networks, and reaches residuals a hundred times smaller.
 
     Arguments:
         steps: largest number of steps, of all starts together.
         starts: largest number of starts.
-        tightness: how firmly exact groups hold at the end.
-        slack: what the exact rows may add to the sum of squares, in squared standard
-            errors.
-        tolerance: change of the data misfit, relative and in squared standard errors,
-            that counts as settled.
+        tightness: last weight of the exact rows, relative to the precision of the data.
+        slack: largest cost of the weighted exact rows of a converged fit, in squared
+            standard errors.
+        tolerance: relative change of the misfit, and decrease of the cost, that count
+            as none. Sums of squares below one squared standard error count as one.
 
     Reference:
         Transtrum, Sethna (2012), Improvements to the Levenberg-Marquardt algorithm for
@@ -142,163 +135,115 @@ class LevenbergMarquardt(AbstractPhase):
     def _begin(
         self, model: Model, theta: Array, start: Array, best: Array, best_cost: Array
     ) -> LMState:
-        far = jnp.asarray(jnp.finfo(theta.dtype).max)
+        """Return the state of a new start."""
+        largest = jnp.asarray(jnp.finfo(theta.dtype).max)
         zero = jnp.asarray(0)
-        weight = _FIRST_WEIGHT * model.precision(theta)
-        # the cost of no start at all is left finite: a state must be
         return LMState(
-            theta,
-            theta,
-            jnp.asarray(1.0),
-            jnp.asarray(2.0),
-            weight,
-            far,
-            zero,
-            zero,
-            zero,
-            start,
-            best,
-            jnp.minimum(best_cost, far),
+            theta=theta,
+            origin=theta,
+            damping=Damping.at(_FIRST_DAMPING),
+            weight=_FIRST_WEIGHT * model.precision(theta),
+            misfit=largest,
+            steps_at_weight=zero,
+            converged_steps=zero,
+            steps_in_start=zero,
+            start=start,
+            best=best,
+            # finite also before the first start has ended: the driver takes a state
+            # that is not for a diverged chain
+            best_cost=jnp.minimum(best_cost, largest),
         )
 
     def step(
         self, model: Model, data: Data, state: LMState, progress: Array, *, key: PRNGKeyArray
     ) -> tuple[LMState, Info]:
         model = model.with_moved_points(jax.random.fold_in(key, 2))
-        residual, jacobian = stack_linearisation(model, state.theta, data, state.weight)
-        before = jnp.sum(residual**2)
-        exact_rows = sum(len(g.sites) for g in model.groups if g.exact)
-        noisy_rows = len(residual) - exact_rows
-
-        # a ridge of one on every weight where a function is free, none elsewhere
-        ridge = (
-            1 / jnp.asarray(model.prior_scale) ** 2 if model.has_free_function else jnp.asarray(0.0)
+        rules = Continuation(model, self.tightness, self.slack, self.tolerance)
+        step = take_step(model, data, state)
+        now = rules.conditions(state, step)
+        theta = rules.estimate_noise(data, state, step, now)
+        weight = rules.next_weight(theta, state, now)
+        grown = weight > state.weight
+        damping = step.damping.value
+        converged = rules.has_converged(theta, state, step, now)
+        new = state._replace(
+            theta=theta,
+            damping=step.damping._replace(
+                value=jnp.where(grown, jnp.clip(damping, *_DAMPING_AT_NEW_WEIGHT), damping)
+            ),
+            weight=weight,
+            misfit=jnp.where(step.accepted, step.misfit, state.misfit),
+            steps_at_weight=jnp.where(grown, 0, state.steps_at_weight + 1),
+            converged_steps=jnp.where(
+                converged,
+                state.converged_steps + 1,
+                jnp.where(step.accepted, 0, state.converged_steps),
+            ),
+            steps_in_start=state.steps_in_start + 1,
         )
-        gone = state.theta - state.origin
+        stuck_at_last_weight = now.stuck & (weight >= rules.last_weight(theta))
+        new = self._next_start(model, data, new, stuck_at_last_weight, key)
+        return new, _info(model, state, step)
 
-        def bend(move: Array) -> Array:
-            return curvature(lambda t: stack_rows(model, t, data, state.weight), state.theta, move)
-
-        _, trial, predicted = ridge_step(
-            residual,
-            jacobian,
-            state.theta,
-            damping=state.damping,
-            ridge=ridge,
-            gone=gone,
-            bend=bend,
-        )
-        before += jnp.sum(ridge * gone**2)
-        rows = model.residuals(trial, data)
-        misfit = _sum_of_squares([rows[g.name] for g in model.groups if not g.exact])
-        physics = _sum_of_squares([rows[g.name] for g in model.groups if g.exact])
-        after = misfit + state.weight**2 * physics + jnp.sum(ridge * (trial - state.origin) ** 2)
-        better = after < before  # false for a trial that is not finite
-        theta = jnp.where(better, trial, state.theta)
-
-        gain = (before - after) / predicted
-        damping, growth = adapt_damping(
-            state.damping, state.growth, better, gain, _SMALLEST_DAMPING, _LARGEST_DAMPING
-        )
-        stuck = damping >= _LARGEST_DAMPING
-
-        still = (before - after < self.tolerance * (1 + after)) & better
-        cheap = (state.weight**2 * physics < 0.1) & better
-        # Unknown noise sizes follow only once the physics holds: before, a network that
-        # interpolates the data would drive them to zero and lock itself in. Where a
-        # function is free it always could.
-        if not model.has_free_function:
-            holds = (still | cheap | (better & model.points_may_move)) & (
-                state.weight >= 0.3 * self.tightness * model.precision(theta)
-            )
-            theta = jnp.where(holds, model.estimate_noise(theta, data), theta)
-        last = self.tightness * model.precision(theta)
-        paid = state.weight**2 * physics < self.slack
-        flat = (before - after < 0.01 * self.tolerance * (1 + after)) & better
-        # data that are met to within their errors need no closer look before the
-        # physics holds (a pilot value of an unknown size may be three times too small)
-        rough = any(model.size_unknown(g) for g in model.groups)
-        met = better & (misfit < (10 if rough else 1) * max(1, noisy_rows))
-        waited = (state.dwell >= _DWELL) & better & model.points_may_move
-        early = (
-            still | cheap | stuck | waited | (met & (state.weight < model.precision(theta)))
-        ) & (state.weight < last)
-        pulled = ((still & ~cheap) | (flat & ~paid)) & (not model.points_may_move)
-        late = pulled & (state.weight >= last) & (state.weight < _MOST_TIGHT * last)
-        late |= waited & cheap & (state.weight >= last) & (state.weight < 10 * last)
-        tighten = early | late
-        weight = jnp.where(
-            early,
-            jnp.minimum(10 * state.weight, last),
-            jnp.where(late, 10 * state.weight, state.weight),
-        )
-        # the weight changes what a unit of damping means, so give it room again
-        damping = jnp.where(tighten, jnp.clip(damping, 1e-8, 1.0), damping)
-
-        change = jnp.abs(state.misfit - misfit) / (1 + misfit)
-        if model.points_may_move:
-            regauged = jnp.abs((theta - state.theta)[model.noise_slice])
-            calm = (change < 100 * self.tolerance) & jnp.all(regauged < 10 * self.tolerance)
-            # a fit can creep for long while its misfit hardly changes; what the physics
-            # costs tells
-            enough = (state.weight**2 * physics < _MOST_COST) | (state.dwell >= _ENDLESS)
-            settled = better & (state.weight >= last) & (state.dwell >= 2 * _DWELL) & calm & enough
-        else:
-            firm = paid & (state.weight >= 0.1 * last)
-            settled = (
-                better & firm & (still if model.has_free_function else change < self.tolerance)
-            )
-        quiet = jnp.where(settled, state.quiet + 1, jnp.where(better, 0, state.quiet))
-        misfit = jnp.where(better, misfit, state.misfit)
-        shown = {"loss": after, "misfit": misfit, "physics": jnp.sqrt(physics / max(1, exact_rows))}
-        info = {
-            **{k: jnp.where(better, v, jnp.nan) for k, v in shown.items()},
-            "weight": state.weight,
-            "damping": state.damping,
-        }
-        dwell = jnp.where(tighten, 0, state.dwell + 1)
-        new = LMState(
-            theta,
-            state.origin,
-            damping,
-            growth,
-            weight,
-            misfit,
-            dwell,
-            quiet,
-            state.age + 1,
-            state.start,
-            state.best,
-            state.best_cost,
-        )
-        return self._judge(model, data, new, stuck & (weight >= last), key), info
-
-    def _judge(
+    def _next_start(
         self, model: Model, data: Data, state: LMState, stuck: Array, key: PRNGKeyArray
     ) -> LMState:
-        """Give a failed start up for another, or for the best of all."""
-        known = [g for g in model.groups if not g.exact and not model.size_unknown(g)]
+        """Return a fresh start where this one has failed, or the best of all where there
+        is none left; else the state as it is.
+        """
         rows = model.residuals(state.theta, data)
-        count = sum(len(g.sites) for g in known)
-        implausible = (
-            _sum_of_squares([rows[g.name] for g in known]) > count + 6 * jnp.sqrt(2.0 * count) + 10
+        failed = self._start_has_failed(model, rows, state, stuck)
+        cost = self._final_cost(model, data, rows, state)
+        best = jnp.where(cost < state.best_cost, state.theta, state.best)
+        fresh = self._begin(
+            model,
+            model.init(jax.random.fold_in(key, 1)),
+            state.start + 1,
+            best,
+            jnp.minimum(cost, state.best_cost),
         )
-        patience = max(_PATIENCE, self.steps // self.starts)
+        # where the last start is stuck the phase is over, otherwise its steps run out
+        given_up = state._replace(
+            theta=jnp.where(failed, best, state.theta),
+            converged_steps=jnp.where(
+                failed,
+                jnp.maximum(state.converged_steps, stuck * _CONVERGED_STEPS),
+                state.converged_steps,
+            ),
+        )
+        more = failed & (state.start < self.starts - 1)
+        return jax.tree.map(lambda a, b: jnp.where(more, a, b), fresh, given_up)
+
+    def _start_has_failed(
+        self, model: Model, rows: dict[str, Array], state: LMState, stuck: Array
+    ) -> Array:
+        """Return whether a start is to be given up; ``stuck`` says that no step lowers
+        the cost at the last weight.
+        """
+        known = [g for g in model.groups if not g.exact and not model.size_unknown(g)]
+        count = sum(len(g.sites) for g in known)
+        largest = count + _IMPLAUSIBLE_SDS * jnp.sqrt(2.0 * count) + _IMPLAUSIBLE_EXTRA
+        implausible = sum_of_squares(rows[g.name] for g in known) > largest
         # data that are met while the physics is tightened are nearly there: another
         # start would have to come as far again
-        nearly = (
+        nearly_there = (
             bool(known)
             & ~implausible
-            & (state.weight >= 0.1 * self.tightness * model.precision(state.theta))
+            & (state.weight >= CONVERGED_FROM * self.tightness * model.precision(state.theta))
         )
-        failed = (
-            stuck
-            | ((state.quiet >= _QUIET) & implausible)
-            | ((state.age >= patience) & (state.quiet < _QUIET) & ~nearly)
-        )
-        physics = _sum_of_squares([rows[g.name] for g in model.groups if g.exact])
+        out_of_steps = state.steps_in_start >= max(_SHORTEST_START, self.steps // self.starts)
+        converged = self.done(state)
+        return stuck | (converged & implausible) | (out_of_steps & ~converged & ~nearly_there)
+
+    def _final_cost(
+        self, model: Model, data: Data, rows: dict[str, Array], state: LMState
+    ) -> Array:
+        """Return minus twice the log-likelihood with the physics at its last weight, by
+        which starts are compared.
+        """
+        physics = sum_of_squares(rows[g.name] for g in model.groups if g.exact)
         noise = model.noise(state.theta)
-        # what the size of the errors adds to the likelihood
+        # what the noise sizes add to the likelihood: its value at a residual of zero
         sizes = sum(
             (
                 g.noise.log_prob(data[g.name], data[g.name], g.points, noise[g.name])
@@ -307,24 +252,23 @@ class LevenbergMarquardt(AbstractPhase):
             ),
             jnp.asarray(0.0),
         )
-        cost = (
-            state.misfit
-            + (self.tightness * model.precision(state.theta)) ** 2 * physics
-            - 2 * sizes
-        )
-        best = jnp.where(cost < state.best_cost, state.theta, state.best)
-        more = failed & (state.start < self.starts - 1)
-        fresh = model.init(jax.random.fold_in(key, 1))
-        again = self._begin(model, fresh, state.start + 1, best, jnp.minimum(cost, state.best_cost))
-        given_up = state._replace(
-            theta=jnp.where(failed, best, state.theta),
-            quiet=jnp.where(failed, jnp.maximum(state.quiet, stuck * _QUIET), state.quiet),
-        )
-        return jax.tree.map(lambda a, b: jnp.where(more, a, b), again, given_up)
+        weight = self.tightness * model.precision(state.theta)
+        return state.misfit + weight**2 * physics - 2 * sizes
 
     def done(self, state: LMState) -> Bool[Array, ""]:
-        return state.quiet >= _QUIET
+        return state.converged_steps >= _CONVERGED_STEPS
 
 
-def _sum_of_squares(rows: list[Array]) -> Array:
-    return sum((jnp.sum(r**2) for r in rows), start=jnp.asarray(0.0))
+def _info(model: Model, state: LMState, step: Step) -> Info:
+    """Return the numbers of a step that a person looks at."""
+    exact_rows = sum(len(g.sites) for g in model.groups if g.exact)
+    of_trial = {
+        "loss": step.cost,
+        "misfit": step.misfit,
+        "physics": jnp.sqrt(step.physics / max(1, exact_rows)),
+    }
+    return {
+        **{name: jnp.where(step.accepted, v, jnp.nan) for name, v in of_trial.items()},
+        "weight": state.weight,
+        "damping": state.damping.value,
+    }

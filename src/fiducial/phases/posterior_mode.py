@@ -7,30 +7,40 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from ..device import Effort
 from ..model.model import Data, Model
-from ..numerics.least_squares import adapt_damping, curvature, ridge_step
+from ..numerics.least_squares import Damping, NielsenRule, Ridge, curvature, judge, propose
+from ..numerics.linear_systems import damping_cost, normal_equations
 from ..numerics.posterior import Posterior
 from .base import AbstractPhase, Info
 
-_QUIET = 3
-"""So many steps in a row without a decrease end the phase."""
-_SMALLEST_DAMPING, _LARGEST_DAMPING = 1e-14, 1e6
+_CONVERGED_STEPS = 3
+"""Number of converged steps in a row that end the phase (convention)."""
+_DAMPING_RULE = NielsenRule(smallest=1e-14, largest=1e6)
+"""At the largest damping a step moves next to nothing, at the smallest it is undamped
+to within the rounding of float64 (convention).
+"""
+_FIRST_DAMPING = 1e-3
+"""Damping of the first step, small since the fit is a good start (convention)."""
 
 
 class ModeState(NamedTuple):
-    """Parameters, weights of exact groups, damping with its growth after a failure,
-    and for how long the cost has been still.
+    """What the next step needs.
+
+    Attributes:
+        theta: the parameters.
+        weights: weights of the exact groups.
+        damping: damping of the next step.
+        converged_steps: number of converged steps in a row.
     """
 
     theta: Float[Array, " p"]
     weights: dict[str, Array]
-    damping: Float[Array, ""]
-    growth: Float[Array, ""]
-    quiet: Int[Array, ""]
+    damping: Damping
+    converged_steps: Int[Array, ""]
 
 
 class PosteriorMode(AbstractPhase):
-    """Lower the residuals of all rows and the distance from the prior mean together,
-    with sizes of errors as the fit before has them.
+    """Find the parameters at which the posterior is largest, with the noise sizes of the
+    fit before.
 
     Arguments:
         steps: largest number of steps.
@@ -57,53 +67,53 @@ class PosteriorMode(AbstractPhase):
         return True
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> ModeState:
-        one = jnp.asarray(1.0)
         return ModeState(
-            previous.theta,
-            self.posterior.weights(previous.theta),
-            1e-3 * one,
-            2 * one,
-            jnp.asarray(0),
+            theta=previous.theta,
+            weights=self.posterior.weights(previous.theta),
+            damping=Damping.at(_FIRST_DAMPING),
+            converged_steps=jnp.asarray(0),
         )
 
     def step(
         self, model: Model, data: Data, state: ModeState, progress: Array, *, key: PRNGKeyArray
     ) -> tuple[ModeState, Info]:
-        post = self.posterior
-        residual, jacobian = post.rows_and_jacobians(state.theta, data, state.weights)
-        ridge, gone = 1 / jnp.asarray(post.sd) ** 2, state.theta - post.mean
+        posterior = self.posterior
+        residual, jacobian = posterior.rows_and_jacobians(state.theta, data, state.weights)
+        prior = Ridge(1 / jnp.asarray(posterior.sd) ** 2, jnp.asarray(posterior.mean))
 
         def rows(theta: Array) -> Array:
-            return post.rows(theta, data, state.weights)
+            return posterior.rows(theta, data, state.weights)
 
         def cost(theta: Array) -> Array:
-            return jnp.sum(rows(theta) ** 2) + jnp.sum(ridge * (theta - post.mean) ** 2)
+            return jnp.sum(rows(theta) ** 2) + prior.at(theta)
 
-        step = ridge_step(
-            residual,
-            jacobian,
+        trial = propose(
             state.theta,
-            damping=state.damping,
-            ridge=ridge,
-            gone=gone,
-            bend=lambda move: curvature(rows, state.theta, move),
+            residual,
+            normal_equations(jacobian, damping_cost(jacobian, state.damping.value) + prior.cost),
+            ridge=prior,
+            second_derivative=lambda move: curvature(rows, state.theta, move),
         )
-        trial = jnp.asarray(step.trial).at[model.noise_slice].set(state.theta[model.noise_slice])
-        before, after = cost(state.theta), cost(trial)
-        better = after < before
-        gain = (before - after) / step.predicted
-        damping, growth = adapt_damping(
-            state.damping, state.growth, better, gain, _SMALLEST_DAMPING, _LARGEST_DAMPING
+        noise = model.noise_slice
+        trial = trial._replace(theta=trial.theta.at[noise].set(state.theta[noise]))
+        before = cost(state.theta)
+        after = cost(trial.theta)
+        verdict = judge(
+            trial, before=before, after=after, damping=state.damping, rule=_DAMPING_RULE
         )
-        still = (better & (before - after < self.tolerance)) | (damping >= _LARGEST_DAMPING)
+        stuck = verdict.damping.value >= _DAMPING_RULE.largest
+        converged = (verdict.accepted & (before - after < self.tolerance)) | stuck
         new = ModeState(
-            jnp.where(better, trial, state.theta),
-            state.weights,
-            damping,
-            growth,
-            jnp.where(still, state.quiet + 1, jnp.where(better, 0, state.quiet)),
+            theta=verdict.choose(trial.theta, state.theta),
+            weights=state.weights,
+            damping=verdict.damping,
+            converged_steps=jnp.where(
+                converged,
+                state.converged_steps + 1,
+                jnp.where(verdict.accepted, 0, state.converged_steps),
+            ),
         )
-        return new, {"loss": jnp.minimum(before, after), "damping": state.damping}
+        return new, {"loss": jnp.minimum(before, after), "damping": state.damping.value}
 
     def done(self, state: ModeState) -> Bool[Array, ""]:
-        return state.quiet >= _QUIET
+        return state.converged_steps >= _CONVERGED_STEPS
