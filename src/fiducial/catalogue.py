@@ -87,19 +87,26 @@ def method(name: str, **settings: Any) -> AbstractMethod:
         >>> method("pinn", adam_steps=500).adam_steps
         500
     """
-    if name == "pinn-paper" or name.startswith("paper-") or "preset" in settings:
-        old = "pinn" if "pinn" in name else name.removeprefix("paper-")
-        raise ValueError(
-            f"the paper's methods take its settings for a problem: write"
-            f' fiducial.paper.{old.replace("-", "_")}("poisson"), or on the command line --method'
-            f" paper-{old}"
-        )
+    if "preset" in settings:
+        raise _moved(name)
     return call_with(method_class(name), settings, f"method '{name}'")
 
 
 def method_class(name: str) -> type[AbstractMethod]:
     """Return the class of a method by name."""
+    if name == "pinn-paper" or name.startswith("paper-"):
+        raise _moved(name)
     return _one_of(methods(), name, "method")
+
+
+def _moved(name: str) -> ValueError:
+    """Return the error that says where a method of the paper is."""
+    own = "pinn" if name == "pinn-paper" else name.removeprefix("paper-")
+    return ValueError(
+        f"the paper's methods take its settings for a problem: write"
+        f' fiducial.paper.{own.replace("-", "_")}("poisson"), or on the command line --method'
+        f" paper-{own}"
+    )
 
 
 def problem(name: str, **options: Any) -> Problem:

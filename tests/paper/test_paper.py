@@ -23,7 +23,7 @@ EVERY = [
 def steps_of(phases) -> int:
     """Iterations of the phases that the paper counts."""
     return sum(
-        p.steps * p.thin if isinstance(p, FiducialChain) else p.steps
+        p.steps * p.sampling.thin if isinstance(p, FiducialChain) else p.steps
         for p in phases
         if p.name in ("train", "warm-up", "draw")
     )
@@ -76,7 +76,7 @@ def test_settings_that_make_no_sense_are_refused(make, message):
 
 def test_a_batch_has_no_more_than_all_observations():
     with pytest.raises(ValueError, match="at most 20"):
-        fd.fit(fd.problem("poisson"), paper.efi("poisson", batch=1000))
+        fd.fit(fd.problem("poisson"), paper.efi("poisson", batch=1000), multistart=False)
 
 
 def test_methods_serve_a_problem_of_ones_own_with_the_settings_of_another():
@@ -84,9 +84,10 @@ def test_methods_serve_a_problem_of_ones_own_with_the_settings_of_another():
     paper.bayes("poisson").check(decay())
 
 
+@pytest.mark.slow
 def test_percentiles_over_a_trajectory_are_not_trusted():
     problem = fd.problem("poisson", n_f=15).replace(network=TINY)
-    result = fd.fit(problem, paper.pinn("poisson", steps=400), seed=0)
+    result = fd.fit(problem, paper.pinn("poisson", steps=400), seed=0, multistart=False)
     assert result.method == "paper-pinn"
     assert result.draws["theta"].shape[1] == 200  # the second half
     assert any("percentiles over a training trajectory" in r for r in result.diagnose().reasons)

@@ -21,12 +21,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..methods.base import AbstractMethod
-from .bayes import PaperBayes
-from .concrete_dropout import PaperConcreteDropout
-from .dropout import PaperDropout
-from .efi import PaperEFI
-from .pinn import PaperPINN
-from .settings import SETTINGS, settings
+from .paper_bayes import PaperBayes
+from .paper_concrete_dropout import PaperConcreteDropout
+from .paper_dropout import PaperDropout
+from .paper_efi import PaperEFI
+from .paper_pinn import PaperPINN
+from .stated_settings import SETTINGS, settings
 
 __all__ = [
     "SETTINGS",

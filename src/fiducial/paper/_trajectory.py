@@ -22,7 +22,7 @@ def no_interval() -> Check:
         "limits that are intervals",
         ok=False,
         severe=True,
-        meaning="the limits are percentiles over a training trajectory, which say how much an"
-        " optimiser jitters",
+        meaning="the limits are percentiles over a training trajectory: they show how the"
+        " optimiser fluctuates, not how errors of the data would have moved the answer",
         advice="use efi-direct",
     )

@@ -19,7 +19,7 @@ class PaperPINN(AbstractMethod):
     are percentiles over its training trajectory.
 
     This is how the paper's rows "PINN (no dropout)" came to have a width. Such
-    percentiles say how much Adam jitters, and nothing about errors of the data: the
+    percentiles say how much Adam fluctuates, and nothing about errors of the data: the
     diagnosis always says "do not trust". For a point estimate use ``pinn``.
 
     Arguments:
