@@ -16,6 +16,7 @@ import pytest
 import fiducial as fd
 from fiducial import catalogue
 from fiducial.posing.coordinates import Points
+from test_architecture import RINGS
 
 PROJECT = Path(__file__).parents[1]
 PAGES = [
@@ -83,6 +84,12 @@ def test_every_page_is_in_the_navigation():
     navigation = (PROJECT / "mkdocs.yml").read_text()
     for page in sorted((PROJECT / "docs").rglob("*.md")):
         assert str(page.relative_to(PROJECT / "docs")) in navigation
+
+
+def test_the_page_on_the_architecture_has_the_rings_of_its_test():
+    page = (PROJECT / "docs" / "architecture.md").read_text().split("## The rings")[1]
+    shown = [set(re.findall(r"`(\w+)`", line)) for line in re.findall(r"^\d+\. .*$", page, re.M)]
+    assert shown == [ring - {"__main__"} for ring in RINGS]
 
 
 @pytest.fixture
