@@ -68,8 +68,8 @@ def tangent_steps(
     *,
     steps: int,
 ) -> Float[Array, " p"]:
-    """Go on from where chord steps ended, with the tangent at the present solution; only
-    the way back to the exact rows is still that of the fit.
+    """Go on from where chord steps ended, with the tangent at the present solution;
+    only the way back to the exact rows is still that of the fit.
 
     Arguments:
         solutions: the solutions near the fit.

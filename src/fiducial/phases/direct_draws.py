@@ -228,7 +228,8 @@ class DirectDraws(AbstractPhase):
         log_weight = jnp.where(weighted, solved.log_density - proposal.log_density, 0.0)
         sizes = proposal.sizes
         if not self.linear and not refitted:
-            # a draw's noise sizes follow its own residuals, not those of the linear model
+            # a draw's noise sizes follow its own residuals, not those of the linear
+            # model
             own = {g: jnp.sqrt(solved.rss[g] / linear) for g, linear in proposal.linear_rss.items()}
             sizes = {g: size * own.get(g, 1.0) for g, size in sizes.items()}
         theta = model.resize_noise(solved.theta, fit.theta, sizes)
@@ -246,8 +247,8 @@ class DirectDraws(AbstractPhase):
 
 
 def _refits(solutions: NearbySolutions) -> bool:
-    """Return whether each draw is a fit of its own: a function is free, and has too many
-    directions to follow and to weigh.
+    """Return whether each draw is a fit of its own: a function is free, and has too
+    many directions to follow and to weigh.
     """
     return solutions.model.has_free_function and solutions.fit.noisy.size > solutions.r
 

@@ -21,8 +21,8 @@ _BEST_LENGTH = 2.4
 (Gelman, Roberts, Gilks 1996).
 """
 _ADAPTATION = 0.2
-"""Change of the logarithm of the length by a move in the warm-up, for each unit by which
-the acceptance is off (convention).
+"""Change of the logarithm of the length by a move in the warm-up, for each unit by
+which the acceptance is off (convention).
 """
 _CHORD_STEPS = 4
 """Largest number of chord steps to a proposed solution (convention)."""
