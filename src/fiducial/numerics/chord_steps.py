@@ -32,7 +32,7 @@ class _Iterate(NamedTuple):
     steps: Int[Array, ""]
 
 
-def chord_steps(
+def take_chord_steps(
     solutions: NearbySolutions,
     theta: Float[Array, " p"],
     goal: Float[Array, " k"],
@@ -61,7 +61,7 @@ def chord_steps(
     return _improve(solutions, theta, goal, correct, steps)
 
 
-def tangent_steps(
+def take_tangent_steps(
     solutions: NearbySolutions,
     theta: Float[Array, " p"],
     goal: Float[Array, " k"],

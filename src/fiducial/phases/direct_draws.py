@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..device import Effort, apply_if, map_elements
 from ..model.model import Data, Model
-from ..numerics.chord_steps import chord_steps, tangent_steps
+from ..numerics.chord_steps import take_chord_steps, take_tangent_steps
 from ..numerics.far_solutions import far_solution, refit
 from ..numerics.linearisation import Linearisation, linearise, probe
 from ..numerics.nearby_solutions import LARGEST_MISS, MOST_POINTS, NearbySolutions
@@ -190,13 +190,13 @@ class DirectDraws(AbstractPhase):
         tangents = fit.theta + proposals.goal @ fit.along.T
         # these steps are products with the same matrices for all draws
         near = jax.vmap(
-            lambda theta, goal: chord_steps(solutions, theta, goal, steps=self.chord_steps)
+            lambda theta, goal: take_chord_steps(solutions, theta, goal, steps=self.chord_steps)
         )(tangents, proposals.goal)
 
         def go_on(proposal: Proposal, theta: Array) -> Solved:
             # in a plane Jacobians for the few draws that need them are less expensive
             if len(solutions.model.problem.domain.names) == 1:
-                theta = tangent_steps(solutions, theta, proposal.goal, steps=self.newton_steps)
+                theta = take_tangent_steps(solutions, theta, proposal.goal, steps=self.newton_steps)
             view = solutions.view(theta)
             return _evaluate(solutions, data, proposal, theta, view, LARGEST_MISS)
 
