@@ -127,8 +127,9 @@ def test_a_linear_model_keeps_its_prediction_and_a_ridge_is_further_rows():
 
 
 def test_geodesic_acceleration_takes_a_step_closer_to_the_curve():
-    """Along one parameter the linear step of ``exp`` is short of its goal; its correction
-    is half the second derivative over the first, and is left out where it is as long.
+    """Along one parameter the linear step of ``exp`` is short of its goal; its
+    correction is half the second derivative over the first, and is left out where it
+    is as long.
     """
 
     def residual(theta):

@@ -32,7 +32,7 @@ class _Iterate(NamedTuple):
     steps: Int[Array, ""]
 
 
-def chord_steps(
+def take_chord_steps(
     solutions: NearbySolutions,
     theta: Float[Array, " p"],
     goal: Float[Array, " k"],
@@ -61,15 +61,15 @@ def chord_steps(
     return _improve(solutions, theta, goal, correct, steps)
 
 
-def tangent_steps(
+def take_tangent_steps(
     solutions: NearbySolutions,
     theta: Float[Array, " p"],
     goal: Float[Array, " k"],
     *,
     steps: int,
 ) -> Float[Array, " p"]:
-    """Go on from where chord steps ended, with the tangent at the present solution; only
-    the way back to the exact rows is still that of the fit.
+    """Go on from where chord steps ended, with the tangent at the present solution;
+    only the way back to the exact rows is still that of the fit.
 
     Arguments:
         solutions: the solutions near the fit.

@@ -62,8 +62,8 @@ def stack_rows(
 def stack_linearisation(
     model: Model, theta: Float[Array, " p"], data: Data, exact_weight: Float[Array, ""]
 ) -> tuple[Float[Array, " m"], Float[Array, "m p"]]:
-    """Return the rows of ``stack_rows`` and their negated Jacobian, which is that of the
-    means.
+    """Return the rows of ``stack_rows`` and their negated Jacobian, which is that of
+    the means.
     """
     parts = model.rows_and_jacobians(theta, data)
     weights = [(g.name, exact_weight if g.exact else 1.0) for g in _noisy_first(model)]
@@ -129,6 +129,7 @@ def propose(
         accelerate: whether to accelerate this step; always by default.
 
     Example:
+        >>> from fiducial.numerics.linear_systems import normal_equations
         >>> system = normal_equations(jnp.array([[2.0]]), jnp.asarray(0.0))
         >>> propose(jnp.array([1.0]), jnp.array([3.0]), system).theta.tolist()
         [2.5]
@@ -163,7 +164,8 @@ def follow_curvature(
     (geodesic acceleration).
 
     Example:
-        >>> [float(follow_curvature(jnp.array([1.0]), jnp.array([c]))[0]) for c in (0.25, 0.75)]
+        >>> move = jnp.array([1.0])
+        >>> [float(follow_curvature(move, c * move)[0]) for c in (0.25, 0.75)]
         [1.25, 1.0]
     """
     small = jnp.sum(correction**2) < _LARGEST_ACCELERATION * jnp.sum(move**2)
@@ -268,7 +270,9 @@ class Verdict(NamedTuple):
     damping: Damping
 
     def choose(self, trial: Any, present: Any) -> Any:
-        """Return the trial's arrays where it is accepted, the present ones otherwise."""
+        """Return the trial's arrays where it is accepted, the present ones
+        otherwise.
+        """
         return jax.tree.map(lambda new, old: jnp.where(self.accepted, new, old), trial, present)
 
 

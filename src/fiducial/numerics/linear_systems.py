@@ -133,7 +133,8 @@ def solve_small(
         The solution, and the logarithm of the absolute determinant of the matrix.
 
     Example:
-        >>> found, log_determinant = solve_small(jnp.array([[-2.0]]), jnp.array([[4.0]]))
+        >>> matrix, right = jnp.array([[-2.0]]), jnp.array([[4.0]])
+        >>> found, log_determinant = solve_small(matrix, right)
         >>> found.tolist(), round(float(log_determinant), 4)
         ([[-2.0]], 0.6931)
     """

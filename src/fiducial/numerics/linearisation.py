@@ -183,8 +183,8 @@ class _Directions(NamedTuple):
 
 
 def _directions(model: Model, noisy: Array, exact: Array) -> tuple[Array, _Directions]:
-    """Return the Jacobian of the exact rows, held back until the factorisations are done,
-    and the directions of the noisy rows.
+    """Return the Jacobian of the exact rows, held back until the factorisations are
+    done, and the directions of the noisy rows.
     """
 
     def on_null_space(relative: Array) -> tuple[Array, Array]:
@@ -232,16 +232,16 @@ def _directions(model: Model, noisy: Array, exact: Array) -> tuple[Array, _Direc
 
 
 def probe(model: Model, theta: Float[Array, " p"]) -> Float[Array, " q"]:
-    """Return a few quantities by which answers are compared: all outputs at some points,
-    and the unknowns, unconstrained.
+    """Return a few quantities by which answers are compared: all outputs at some
+    points, and the unknowns, unconstrained.
     """
     points = Points(model.problem.domain.names, sobol(_PROBES, seed=2)(model.problem.domain))
     return jnp.concatenate([model.evaluate(theta, points).ravel(), theta[model.constant_slice]])
 
 
 def _widths(model: Model, sd: Float[Array, " q"]) -> Float[Array, " w"]:
-    """Return the standard deviations of the probes, those of an output averaged over the
-    points (near an exact value they all but vanish).
+    """Return the standard deviations of the probes, those of an output averaged over
+    the points (near an exact value they all but vanish).
     """
     outputs = len(model.problem.outputs)
     of_outputs = sd[: _PROBES * outputs].reshape(_PROBES, outputs)
@@ -257,8 +257,8 @@ def _largest_change(sd: Float[Array, " q"], other: Float[Array, " q"]) -> Float[
 
 
 def most_directions(model: Model) -> int:
-    """Return how many informed directions are followed: the unknown constants, and those
-    that an equation of order three in each output may leave free.
+    """Return how many informed directions are followed: the unknown constants, and
+    those that an equation of order three in each output may leave free.
     """
     rows = sum(len(g.sites) for g in model.groups if not g.exact)
     few = model.constant_count + _ORDER * len(model.problem.outputs)
@@ -268,7 +268,9 @@ def most_directions(model: Model) -> int:
 def collapse(
     model: Model, fit: Float[Array, " p"], errors: dict[str, Float[Array, " n"]]
 ) -> Float[Array, " k"]:
-    """Return errors as the whitened rows see them: replicates averaged, unit variance."""
+    """Return errors as the whitened rows see them: replicates averaged, unit
+    variance.
+    """
     noise = model.noise(fit)
     rows = []
     for g in model.groups:

@@ -118,8 +118,8 @@ class NearbySolutions:
         return {name: jnp.sum(z**2) for name, z in errors.items()}
 
     def log_density(self, view: TangentView, rss: dict[str, Array]) -> Float[Array, ""]:
-        """Return the logarithm of the fiducial density of the coordinates, unknown noise
-        sizes integrated out.
+        """Return the logarithm of the fiducial density of the coordinates, unknown
+        noise sizes integrated out.
 
         It is the likelihood times ``det([F R]^T [F R])^(1/2)``, with F the derivative
         of the data's means by the coordinates and R a column for each unknown size, the

@@ -1,5 +1,5 @@
-"""Errors made into proposals: the coordinates and noise sizes that explain the data with
-these errors if the model were linear.
+"""Errors made into proposals: the coordinates and noise sizes that explain the data
+with these errors if the model were linear.
 """
 
 from typing import NamedTuple
@@ -146,8 +146,8 @@ def _draw_sizes(
 
 
 def _weigh(model: Model, fit: Linearisation, unknown: list[Group], drawn: _Drawn) -> Proposal:
-    """Return a proposal with its density: that of the coordinates given the sizes, times
-    that of each size over what it has in the fiducial distribution given the
+    """Return a proposal with its density: that of the coordinates given the sizes,
+    times that of each size over what it has in the fiducial distribution given the
     coordinates.
     """
     informed = fit.share > 0.5

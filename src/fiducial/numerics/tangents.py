@@ -36,8 +36,8 @@ def tangent_view(
     restore: Float[Array, "p e"],
     count: Int[Array, ""] | None = None,
 ) -> TangentView:
-    """Return the means at ``theta``, with the moves of a fit corrected so that they keep
-    the exact rows there.
+    """Return the means at ``theta``, with the moves of a fit corrected so that they
+    keep the exact rows there.
 
     Arguments:
         model: the problem made computable.

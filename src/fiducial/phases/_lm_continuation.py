@@ -127,8 +127,8 @@ class Continuation(NamedTuple):
     def estimate_noise(
         self, data: Data, state: LMState, step: Step, now: Conditions
     ) -> Float[Array, " p"]:
-        """Return the parameters after a step, unknown noise sizes estimated from the fit
-        where the physics nearly holds.
+        """Return the parameters after a step, unknown noise sizes estimated from the
+        fit where the physics nearly holds.
         """
         model, theta = self.model, step.theta
         if model.has_free_function:
@@ -139,7 +139,9 @@ class Continuation(NamedTuple):
         return jnp.where(fits & nearly_last, model.estimate_noise(theta, data), theta)
 
     def last_weight(self, theta: Float[Array, " p"]) -> Float[Array, ""]:
-        """Return the usual end of the weight, for the noise sizes of these parameters."""
+        """Return the usual end of the weight, for the noise sizes of these
+        parameters.
+        """
         return self.tightness * self.model.precision(theta)
 
     def next_weight(
@@ -191,7 +193,8 @@ class Continuation(NamedTuple):
             noise_change < _MOVING_NOISE_TOLERANCE * self.tolerance
         )
         long_enough = state.steps_at_weight >= 2 * _STEPS_PER_WEIGHT
-        # the misfit of a fit that creeps on hardly changes; the cost of its physics tells
+        # the misfit of a fit that creeps on hardly changes; the cost of its physics
+        # tells
         cheap_enough = (step.physics_cost < _LARGEST_MOVING_COST) | (
             state.steps_at_weight >= _LONGEST_AT_LAST_WEIGHT
         )

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..device import Effort, apply_if, map_elements
 from ..model.model import Data, Model
-from ..numerics.chord_steps import chord_steps, tangent_steps
+from ..numerics.chord_steps import take_chord_steps, take_tangent_steps
 from ..numerics.far_solutions import far_solution, refit
 from ..numerics.linearisation import Linearisation, linearise, probe
 from ..numerics.nearby_solutions import LARGEST_MISS, MOST_POINTS, NearbySolutions
@@ -190,13 +190,13 @@ class DirectDraws(AbstractPhase):
         tangents = fit.theta + proposals.goal @ fit.along.T
         # these steps are products with the same matrices for all draws
         near = jax.vmap(
-            lambda theta, goal: chord_steps(solutions, theta, goal, steps=self.chord_steps)
+            lambda theta, goal: take_chord_steps(solutions, theta, goal, steps=self.chord_steps)
         )(tangents, proposals.goal)
 
         def go_on(proposal: Proposal, theta: Array) -> Solved:
             # in a plane Jacobians for the few draws that need them are less expensive
             if len(solutions.model.problem.domain.names) == 1:
-                theta = tangent_steps(solutions, theta, proposal.goal, steps=self.newton_steps)
+                theta = take_tangent_steps(solutions, theta, proposal.goal, steps=self.newton_steps)
             view = solutions.view(theta)
             return _evaluate(solutions, data, proposal, theta, view, LARGEST_MISS)
 
@@ -228,7 +228,8 @@ class DirectDraws(AbstractPhase):
         log_weight = jnp.where(weighted, solved.log_density - proposal.log_density, 0.0)
         sizes = proposal.sizes
         if not self.linear and not refitted:
-            # a draw's noise sizes follow its own residuals, not those of the linear model
+            # a draw's noise sizes follow its own residuals, not those of the linear
+            # model
             own = {g: jnp.sqrt(solved.rss[g] / linear) for g, linear in proposal.linear_rss.items()}
             sizes = {g: size * own.get(g, 1.0) for g, size in sizes.items()}
         theta = model.resize_noise(solved.theta, fit.theta, sizes)
@@ -246,8 +247,8 @@ class DirectDraws(AbstractPhase):
 
 
 def _refits(solutions: NearbySolutions) -> bool:
-    """Return whether each draw is a fit of its own: a function is free, and has too many
-    directions to follow and to weigh.
+    """Return whether each draw is a fit of its own: a function is free, and has too
+    many directions to follow and to weigh.
     """
     return solutions.model.has_free_function and solutions.fit.noisy.size > solutions.r
 

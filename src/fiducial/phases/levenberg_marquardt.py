@@ -25,9 +25,9 @@ holds. Before, a network that interpolates the data would drive them to zero and
 itself in. Where a function is free it always could do so, and they stay what they are.
 
 *Convergence.* A step has converged when the misfit no longer changes (``tolerance``;
-where there is a ridge, when the cost no longer falls), the weighted exact rows cost less
-than ``slack``, and their weight is at least a tenth of its last value. Three of these in
-a row, rejected steps aside, end the phase.
+where there is a ridge, when the cost no longer falls), the weighted exact rows cost
+less than ``slack``, and their weight is at least a tenth of its last value. Three of
+these in a row, rejected steps aside, end the phase.
 
 *Moving points.* In a plane or a space a network can meet the equation at fixed points
 and bend between them as the data want it to. There the points move in every step (see
@@ -188,8 +188,8 @@ class LevenbergMarquardt(AbstractPhase):
     def _next_start(
         self, model: Model, data: Data, state: LMState, stuck: Array, key: PRNGKeyArray
     ) -> LMState:
-        """Return a fresh start where this one has failed, or the best of all where there
-        is none left; else the state as it is.
+        """Return a fresh start where this one has failed, or the best of all where
+        there is none left; else the state as it is.
         """
         rows = model.residuals(state.theta, data)
         failed = self._start_has_failed(model, rows, state, stuck)
@@ -202,7 +202,7 @@ class LevenbergMarquardt(AbstractPhase):
             best,
             jnp.minimum(cost, state.best_cost),
         )
-        # where the last start is stuck the phase is over, otherwise its steps run out
+        # a last start that is stuck ends the phase
         given_up = state._replace(
             theta=jnp.where(failed, best, state.theta),
             converged_steps=jnp.where(

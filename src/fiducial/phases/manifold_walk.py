@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from ..model.model import Data, Model
-from ..numerics.chord_steps import chord_steps, tangent_steps
+from ..numerics.chord_steps import take_chord_steps, take_tangent_steps
 from ..numerics.linearisation import Linearisation, linearise, normal_errors, probe
 from ..numerics.nearby_solutions import LARGEST_MISS, MOST_POINTS, NearbySolutions
 from .base import AbstractPhase, Drawn, Info
@@ -21,8 +21,8 @@ _BEST_LENGTH = 2.4
 (Gelman, Roberts, Gilks 1996).
 """
 _ADAPTATION = 0.2
-"""Change of the logarithm of the length by a move in the warm-up, for each unit by which
-the acceptance is off (convention).
+"""Change of the logarithm of the length by a move in the warm-up, for each unit by
+which the acceptance is off (convention).
 """
 _CHORD_STEPS = 4
 """Largest number of chord steps to a proposed solution (convention)."""
@@ -164,8 +164,8 @@ class ManifoldWalk(AbstractPhase):
         change = jnp.where(solutions.informed, length * normal, 0.0)
         goal = position.goal + change
         theta = position.theta + solutions.fit.along @ change
-        theta = chord_steps(solutions, theta, goal, steps=_CHORD_STEPS)
-        theta = tangent_steps(solutions, theta, goal, steps=_TANGENT_STEPS)
+        theta = take_chord_steps(solutions, theta, goal, steps=_CHORD_STEPS)
+        theta = take_tangent_steps(solutions, theta, goal, steps=_TANGENT_STEPS)
         view = solutions.view(theta)
         rss = solutions.sums_of_squares(theta, data)
         proposed = Position(theta, goal, solutions.log_density(view, rss), rss)

@@ -39,8 +39,8 @@ class ModeState(NamedTuple):
 
 
 class PosteriorMode(AbstractPhase):
-    """Find the parameters at which the posterior is largest, with the noise sizes of the
-    fit before.
+    """Find the parameters at which the posterior is largest, with the noise sizes of
+    the fit before.
 
     Arguments:
         steps: largest number of steps.
