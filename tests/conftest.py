@@ -38,6 +38,13 @@ def _cpu_seconds() -> float:
     return used.user + used.system + used.children_user + used.children_system
 
 
+def pytest_collection_modifyitems(items):
+    """Mark tests slow that read a fit of this file."""
+    for item in items:
+        if {"poisson_fit", "decay_fit"} & set(item.fixturenames):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
     """Fail a test that takes long and is not marked for it.

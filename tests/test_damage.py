@@ -15,6 +15,7 @@ from helpers import decay
 
 
 @pytest.mark.parametrize(("kind", "count"), {"result": 35, "study": 15, "checkpoint": 10}.items())
+@pytest.mark.slow
 def test_damaged_files_never_give_other_numbers(kind, count, tmp_path):
     found = tally(kind, tmp_path / kind, count, seed=1)
     assert found.total() == count

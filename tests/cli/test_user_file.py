@@ -77,9 +77,9 @@ def methods(tmp_path):
 
 
 def test_a_method_is_a_class_or_an_object_of_a_file(methods):
-    mine = make_method(find_method(f"{methods}:Mine"), {"adam_steps": 7})
+    mine = make_method(find_method(f"{methods}:Mine"), {"adam_steps": 7}, fd.problem("poisson"))
     assert (type(mine).__name__, mine.name, mine.adam_steps) == ("Mine", "mine", 7)
-    assert make_method(find_method(f"{methods}:quick"), {}).adam_steps == 3
+    assert make_method(find_method(f"{methods}:quick"), {}, fd.problem("poisson")).adam_steps == 3
     assert find_method("pinn") is fd.PINN
 
 
@@ -97,7 +97,7 @@ def test_a_method_is_a_class_or_an_object_of_a_file(methods):
 )
 def test_mistakes_name_what_there_is(methods, spec, settings, message):
     with pytest.raises((ValueError, TypeError, FileNotFoundError), match=message):
-        make_method(find_method(spec.format(methods)), settings)
+        make_method(find_method(spec.format(methods)), settings, fd.problem("poisson"))
 
 
 def test_a_value_of_a_setting_can_be_an_object_of_a_file(methods):

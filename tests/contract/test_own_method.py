@@ -26,6 +26,7 @@ def folder(tmp_path_factory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_the_command_runs_it_and_reports_its_check(folder):
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["method"] == "my-bootstrap"
@@ -38,6 +39,7 @@ def test_the_command_runs_it_and_reports_its_check(folder):
     assert own in summary["diagnosis"]["checks"]
 
 
+@pytest.mark.slow
 def test_its_facts_and_settings_are_in_the_result(folder):
     result = fd.load(folder)
     assert set(result.facts) == {"unsettled", "largest"}

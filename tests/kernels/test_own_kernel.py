@@ -38,6 +38,7 @@ class Relaxed(AbstractKernel):
         return position + move * force + jnp.sqrt((1 - kept**2) / self.stiffness) * noise, state
 
 
+@pytest.mark.slow
 def test_a_kernel_of_ones_own_moves_the_errors():
     method = fd.EFI(kernel=Relaxed(), draws=60, chains=2, hidden=(4,), neck=4)
     problem = fd.problem("linear-regression")

@@ -9,6 +9,8 @@ from fiducial.studies.shards import Bench
 from fiducial.studies.simulation import Simulator
 from helpers import TINY, decay
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_inverse_square_of_an_estimated_size_is_the_mean_of_the_draws():
     method = fd.EFIDirect()

@@ -32,6 +32,7 @@ class RandomWalk(AbstractSampler):
         return moved, SimpleNamespace(acceptance_rate=1.0 * accept, is_divergent=jnp.array(False))
 
 
+@pytest.mark.slow
 def test_a_sampler_of_ones_own_moves_the_chain(x64):
     """A regression with normal priors has a normal posterior."""
     model = bind(fd.problem("linear-regression"))

@@ -85,6 +85,7 @@ def test_methods_serve_a_problem_of_ones_own_with_the_settings_of_another():
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_percentiles_over_a_trajectory_are_not_trusted():
     problem = fd.problem("poisson", n_f=15).replace(network=TINY)
     result = fd.fit(problem, paper.pinn("poisson", steps=400), seed=0, multistart=False)
@@ -94,6 +95,7 @@ def test_percentiles_over_a_trajectory_are_not_trusted():
     assert result.diagnose().verdict == "do not trust"
 
 
+@pytest.mark.slow
 def test_bayesian_chains_start_from_the_prior():
     """Weights that act on inputs in the user's units are standard normal."""
     with jax.enable_x64(True):

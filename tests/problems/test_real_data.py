@@ -65,6 +65,7 @@ def test_montroll_with_a_free_exponent_is_exact_and_names_the_pair():
     assert result.facts["failed_draws"] > 0.2
 
 
+@pytest.mark.slow
 def test_the_exact_answer_with_a_free_exponent_does_not_depend_on_how_it_is_sampled():
     """The density near an exponent of zero is that of Gompertz growth; 95 % limits
     by a second set of samples, from around another day.

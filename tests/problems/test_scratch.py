@@ -79,6 +79,7 @@ def test_limits_do_not_depend_on_how_a_parameter_is_handled():
         assert abs(upper - high) < 0.02 * (high - low)
 
 
+@pytest.mark.slow
 def test_the_reference_does_not_depend_on_its_volumes(monkeypatch):
     """Halving them moves D by far less than its standard error, 11 %."""
     coarse = fd.problem("fkpp", cells=16_000)

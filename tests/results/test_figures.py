@@ -54,6 +54,7 @@ def test_the_parts_of_a_prediction_are_the_exact_ones(regression):
     assert np.all(np.abs(found.lower - (columns @ fitted - law.ppf(0.975) * spread)) < error)
 
 
+@pytest.mark.slow
 def test_a_prediction_does_not_depend_on_the_other_points_asked_for(regression):
     result, _ = regression
     many, one = result.predict(np.linspace(0, 1, 11)), result.predict([0.3])
@@ -100,6 +101,7 @@ def panels(figure) -> dict[str, list]:
     return found
 
 
+@pytest.mark.slow
 def test_slices_show_the_band_the_truth_and_the_data_of_their_time():
     problem = fd.problem("black-scholes", n_f=20).replace(network=TINY)
     result = made_up(problem, draws=60)
@@ -116,10 +118,7 @@ def test_slices_show_the_band_the_truth_and_the_data_of_their_time():
                 filled(axis, label), (own.lower, own.upper), rtol=1e-9, atol=1e-12
             )
         truth = np.array(
-            [
-                float(problem.truth.outputs["V"](fd.coordinates.Point(("S", "t"), (s, time))))
-                for s in x[::50]
-            ]
+            [float(problem.truth.outputs["V"](fd.Point(("S", "t"), (s, time)))) for s in x[::50]]
         )
         np.testing.assert_allclose(drawn(axis, "truth")[1][::50], truth, atol=1e-6)
         assert (drawn(axis, "data").shape[1] if count else "data" in texts(axis)) == count
@@ -163,6 +162,7 @@ def test_slices_of_a_line_are_refused():
         made_up(decay(network=TINY), draws=5).plot(slices={"t": [0.1]})
 
 
+@pytest.mark.slow
 def test_a_line_shows_the_band_and_the_interval_of_new_measurements(regression):
     result, _ = regression
     left, right = result.plot().axes
@@ -180,6 +180,7 @@ def test_a_line_shows_the_band_and_the_interval_of_new_measurements(regression):
     )
 
 
+@pytest.mark.slow
 def test_conformal_draws_and_prints_the_interval_it_has():
     result = fd.fit(fd.problem("linear-regression"), fd.Conformal(), seed=0, multistart=False)
     left, right = result.plot().axes

@@ -203,6 +203,7 @@ def assert_same_result(a: fd.Result, b: fd.Result) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_catalogue_problem_is_loaded_by_name(tmp_path):
     result = made_up(fd.problem("poisson", sd=0.1, n_f=20))
     path = result.save(tmp_path / "new" / "run.nc")
@@ -216,6 +217,7 @@ def test_a_folder_of_a_run_can_be_loaded(tmp_path):
     assert fd.load(tmp_path).method == "drawn"
 
 
+@pytest.mark.slow
 def test_a_users_problem_is_loaded_by_giving_it(tmp_path, decay_fit):
     path = decay_fit.save(tmp_path / "run.nc")
     assert_same_result(decay_fit, fd.load(path, problem=decay_fit.problem))

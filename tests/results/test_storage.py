@@ -45,6 +45,7 @@ def test_equal_vectors_have_no_direction():
     np.testing.assert_array_equal(found.mean, 1.0)
 
 
+@pytest.mark.slow
 def test_a_loaded_result_has_the_same_intervals(tmp_path):
     """Draws around an untrained network, in twelve directions of very different lengths."""
     problem = decay(network=fd.MLP((50, 50)), noise=fd.Gaussian())

@@ -31,7 +31,7 @@ _LEAK = 0.01
 libraries; the paper names leaky rectifiers without a slope.
 """
 
-Encoder = tuple[tuple[Float[Array, "i o"], Float[Array, " o"]], ...]
+Encoder = tuple[tuple[Float[Array, "_ _"], Float[Array, " _"]], ...]
 """Matrix and shift of each layer up to the neck."""
 
 

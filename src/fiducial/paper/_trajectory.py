@@ -3,7 +3,7 @@
 import jax
 import numpy as np
 
-from ..checks import Check, statement
+from ..checks import Check
 from ..methods.base import Answer, Outcome
 from ..phases.dropout_training import DropoutTraining
 
@@ -18,7 +18,7 @@ def trajectory_answer(outcome: Outcome, burn_in: float) -> Answer:
 
 def no_interval() -> Check:
     """Return the check that says that percentiles along a training are no interval."""
-    return statement(
+    return Check.without_number(
         "limits that are intervals",
         ok=False,
         severe=True,

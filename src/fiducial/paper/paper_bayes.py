@@ -9,7 +9,7 @@ from ..methods._requirements import require_choice, require_positive
 from ..methods.base import AbstractMethod, Answer, Outcome
 from ..methods.bayes import Bayes
 from ..model.model import Data, Model
-from ..numerics.hamiltonian import Mover
+from ..numerics.hamiltonian import HMC, Mover
 from ..numerics.posterior import Posterior, Priors
 from ..phases.adam import Adam
 from ..phases.base import AbstractPhase
@@ -82,13 +82,7 @@ class PaperBayes(AbstractMethod):
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         posterior = Posterior(model, self._last_sigma_f, plain=True, priors=self.priors)
-        mover = Mover(
-            posterior,
-            sampler="hmc",
-            leapfrog=self.leapfrog,
-            doublings=0,  # of nuts only
-            dtype=jnp.dtype("float32"),
-        )
+        mover = Mover(posterior, HMC(self.leapfrog), jnp.dtype("float32"))
         warm = round(self.burn_in * self.steps)
         # schedules run over the annealing period, a part of the burn-in
         part = max(self.annealing * self.steps / warm, 1e-6)

@@ -76,10 +76,9 @@ def _constants_of(program: Any) -> Iterator[bytes]:
     """Yield the numbers in a traced program, which its text leaves out where arrays are
     large.
     """
-    if isinstance(program, ClosedJaxpr):
-        yield from (np.asarray(c).tobytes() for c in program.consts)
-        yield from _constants_of(program.jaxpr)
-    elif isinstance(program, Jaxpr):
+    if isinstance(program, ClosedJaxpr | Jaxpr):
+        # newer versions of JAX have one class for both, with constants and equations
+        yield from (np.asarray(c).tobytes() for c in getattr(program, "consts", ()))
         for eqn in program.eqns:
             yield from (np.asarray(v.val).tobytes() for v in eqn.invars if isinstance(v, Literal))
             for inner in jax.tree.leaves(
