@@ -41,9 +41,8 @@ def coefficients(name: str, options: dict, sets: int, seed: int) -> str:
     with jax.enable_x64(True):
         model = bind(problem)
         outcome = Runner(model, method).run(data, seed=seed).outcome
-        draws = (
-            method.collect(model, data, outcome).draws["theta"][..., :5] * model.ansatz.output[1][0]
-        )
+        unit = model.representation.numbers.output.unit[0]
+        draws = method.collect(model, data, outcome).draws["theta"][..., :5] * unit
     x = problem.groups[0].points.array[:, 0]
     rows = (2 * x[:, None] - 1) ** np.arange(5)
     exact = np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)))

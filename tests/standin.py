@@ -70,7 +70,8 @@ class _Draw(AbstractPhase):
             - self.narrow * sd * jax.random.normal(key, (self.draws, 2))
         )
         # the line through the ends in the network's own units: inputs run from -3 to 3
-        offset, scale = model.ansatz.output[0][0], model.ansatz.output[1][0]
+        units = model.representation.numbers.output
+        offset, scale = units.offset[0], units.unit[0]
         left, right = ((ends - offset) / scale).T
         drawn = jnp.where(
             y[0] > self.breaks_above,

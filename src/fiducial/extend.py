@@ -16,19 +16,23 @@ from .phases.base import AbstractPhase, Drawn, Info, Keep, keep_all
 from .phases.direct_draws import DirectDraws
 from .phases.levenberg_marquardt import LevenbergMarquardt
 from .phases.refits import Refits, simulated_data
-from .posing.coordinates import Points
+from .posing.coordinates import Points, user_point
 from .posing.fields import Field
 from .posing.groups import Group
 from .posing.networks import NetworkRecipe
 from .posing.problem import Problem
 from .posing.unknowns import AbstractUnknown
+from .representations.base import AbstractRepresentation
+from .representations.layered import AbstractLayered
 from .schedules import Schedule
 
 __all__ = [
     "AbstractKernel",
+    "AbstractLayered",
     "AbstractMethod",
     "AbstractNoise",
     "AbstractPhase",
+    "AbstractRepresentation",
     "AbstractSampler",
     "AbstractUnknown",
     "Adam",
@@ -62,4 +66,5 @@ __all__ = [
     "require_noise",
     "require_positive",
     "simulated_data",
+    "user_point",
 ]

@@ -51,8 +51,8 @@ def regression(result):
     """
     model, group = result.model, result.problem.groups[0]
     x = group.points.array[:, 0]
-    rows = model.ansatz.output[1][0] * (2 * x[:, None] - 1) ** np.arange(5)
-    y = group.y - model.ansatz.output[0][0]
+    rows = model.representation.numbers.output.unit[0] * (2 * x[:, None] - 1) ** np.arange(5)
+    y = group.y - model.representation.numbers.output.offset[0]
     found = np.linalg.lstsq(rows, y, rcond=None)[0]
     return found, np.linalg.inv(rows.T @ rows), np.sum((y - rows @ found) ** 2), len(y) - 5
 
@@ -91,8 +91,9 @@ def test_imputed_errors_are_the_data_less_the_answer(known):
     z = known.tree["errors"]["u"].values
     means = known.problem.groups[0].y - 0.1 * z
     x = known.problem.groups[0].points.array[:, 0]
-    rows = known.model.ansatz.output[1][0] * (2 * x[:, None] - 1) ** np.arange(5)
-    answers = known.model.ansatz.output[0][0] + known.draws["theta"].values @ rows.T
+    units = known.model.representation.numbers.output
+    rows = units.unit[0] * (2 * x[:, None] - 1) ** np.arange(5)
+    answers = units.offset[0] + known.draws["theta"].values @ rows.T
     # what is left is the chain's own slack, 1 / (1 + stiffness) of the errors' variance
     assert np.std((means - answers) / 0.1) == pytest.approx(1 / np.sqrt(21), rel=0.15)
 

@@ -172,7 +172,7 @@ def test_parameters_that_act_like_units_left_out():
         points = model.problem.domain.points(np.linspace(-0.7, 0.7, 9))
         direct = points.map(model.field(theta, units).all)
         np.testing.assert_allclose(
-            model.evaluate(model.ansatz.scale_hidden_units(theta, units), points),
+            model.evaluate(model.layers.scale_hidden_units(theta, units), points),
             direct,
             atol=1e-12,
         )

@@ -18,7 +18,7 @@ def posed() -> fd.Problem:
 
 def test_weights_come_first_then_noise_sizes_then_constants_by_name():
     layout = Layout.of(posed())
-    assert layout.weights == slice(0, 25)  # 8 + 8 weights, 8 + 1 biases
+    assert layout.own == slice(0, 25)  # 8 + 8 weights, 8 + 1 biases
     assert layout.noise == layout.locate("sd_u")[0] == slice(25, 26)
     assert layout.constants == slice(26, 29)
     assert layout.locate("b")[0] == slice(26, 28)

@@ -28,7 +28,7 @@ def used(quantity, domain=None, **more):
         name="trial", equation=None, domain=box, observations=[seen], network=fd.MLP((4,)), **more
     )
     with jax.enable_x64(True):
-        return bind(problem).ansatz.derivatives_used(
+        return bind(problem).representation.derivatives_used(
             problem.groups[0].quantity, problem.groups[0].sites.array
         )
 

@@ -2,21 +2,13 @@
 
 import dataclasses
 
-import equinox as eqx
 import jax
 
 from ..posing.problem import Problem
-from ..representations.ansatz import Ansatz, InputScaling
-from .initial import build_network
+from ..representations import representation_of
 from .layout import Layout
 from .model import Model
-from .scaling import output_scaling, residual_scales
-
-_INPUT_REACH = 3.0
-"""Inputs are scaled to [-3, 3], where a random network with weights of size one bends.
-
-On [-1, 1] it is nearly a straight line, and Adam hardly leaves that.
-"""
+from .scaling import residual_scales
 
 
 def bind(problem: Problem) -> Model:
@@ -27,30 +19,14 @@ def bind(problem: Problem) -> Model:
             network with the unknowns at their guesses.
     """
     with jax.enable_x64(True):
+        kind = representation_of(problem.recipe)
         layout = Layout.of(problem)
-        ansatz = _ansatz(problem, layout)
+        held = kind.held(problem)
         model = Model(
             problem=problem,
-            groups=problem.groups,
+            groups=tuple(g for g in problem.groups if g.name not in held),
             layout=layout,
-            ansatz=ansatz,
-            evaluations={g.name: ansatz.evaluation(g.quantity, g.sites) for g in problem.groups},
+            representation=kind.of(problem, size=layout.size, parts=layout.parts),
             scales={},
         )
         return dataclasses.replace(model, scales=residual_scales(model))
-
-
-def _ansatz(problem: Problem, layout: Layout) -> Ansatz:
-    _, static = eqx.partition(build_network(problem, jax.random.key(0)), eqx.is_inexact_array)
-    box = problem.domain
-    return Ansatz(
-        problem=problem,
-        size=layout.size,
-        static=static,
-        parts=layout.parts,
-        input=InputScaling(
-            middle=(box.lower + box.upper) / 2,
-            unit=(box.upper - box.lower) / (2 * _INPUT_REACH),
-        ),
-        output=output_scaling(problem),
-    )

@@ -36,9 +36,10 @@ def relative_residuals(
 
     imposed = {}
     between = {}
+    means = model.observed_means(theta)
     for g in model.groups:
         if g.exact:
-            imposed[g.name] = relative(g, model.mean(theta, g)[g.index] - g.y)
+            imposed[g.name] = relative(g, means[g.name] - g.y)
         # Of points chosen one by one only those on a line have others between them.
         if g.may_move or (g.has_constant_value and len(domain.names) == 1):
             new = model.mean(theta, g, _new_points(g, domain))

@@ -15,12 +15,13 @@ from .initial import initial_tree
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What a parameter vector holds where: weights, then unknown noise parameters, then
-    unknown constants, all of them unconstrained.
+    """What a parameter vector holds where: the representation's own parameters (weights
+    of a network), then unknown noise parameters, then unknown constants, all of them
+    unconstrained.
 
     Attributes:
         size: number of parameters.
-        weights: where the network's weights and biases are.
+        own: where the representation's own parameters are.
         noise: where the unknown noise parameters are, in order of group and name.
         constants: where the unknown constants are, in order of their names.
         noise_unknowns: the unknown noise parameters by group and name.
@@ -29,7 +30,7 @@ class Layout:
     """
 
     size: int
-    weights: slice
+    own: slice
     noise: slice
     constants: slice
     noise_unknowns: Mapping[str, Mapping[str, AbstractUnknown]]
@@ -44,22 +45,22 @@ class Layout:
             template = jax.eval_shape(
                 lambda key: initial_tree(problem, noise_unknowns, key), jax.random.key(0)
             )
-        # JAX flattens dictionaries in order of their keys: network, noise, unknowns.
-        end = sum(leaf.size for leaf in jax.tree.leaves(template["network"]))
-        weights = slice(0, end)
+        # JAX flattens dictionaries in order of their keys: field, noise, unknowns.
+        end = sum(leaf.size for leaf in jax.tree.leaves(template["field"]))
+        own_slice = slice(0, end)
         of_noise = {}
         for group, own in sorted(noise_unknowns.items()):
             for name, unknown in sorted(own.items()):
                 of_noise[f"{name}_{group}"] = (slice(end, end + unknown.guess.size), unknown)
                 end += unknown.guess.size
-        noise = slice(weights.stop, end)
+        noise = slice(own_slice.stop, end)
         constants = {}
         for name, unknown in sorted(problem.unknowns.items()):
             constants[name] = (slice(end, end + unknown.guess.size), unknown)
             end += unknown.guess.size
         return cls(
             size=end,
-            weights=weights,
+            own=own_slice,
             noise=noise,
             constants=slice(noise.stop, end),
             noise_unknowns=noise_unknowns,
@@ -82,7 +83,7 @@ class Layout:
         return self.named[name]
 
     def parts(self, theta: Float[Array, " p"]) -> dict[str, Any]:
-        """Return the parameters as a dictionary with ``network``, ``noise`` and
+        """Return the parameters as a dictionary with ``field``, ``noise`` and
         ``unknowns``.
         """
         if theta.shape != (self.size,):

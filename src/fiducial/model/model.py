@@ -4,7 +4,7 @@ as functions of one flat parameter vector ``theta``.
 All functions are for one data set and one ``theta``; the driver batches them."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,8 @@ from ..posing.fields import Field
 from ..posing.groups import Group
 from ..posing.problem import Problem
 from ..posing.unknowns import AbstractUnknown
-from ..representations.base import AbstractRepresentation, Evaluation
+from ..representations.base import AbstractRepresentation
+from ..representations.layered import AbstractLayered
 from .collocation_points import points_may_move, shift_points, thin_points
 from .flat import ravel
 from .initial import initial_tree
@@ -49,25 +50,21 @@ class Model:
 
     Attributes:
         problem: the problem.
-        groups: its groups of observations.
+        groups: its groups of observations, without those that the representation holds
+            by construction.
         layout: what a parameter vector ``theta`` holds where.
-        ansatz: the solution as a function of the parameters.
-        evaluations: the quantity of each group as compiled functions.
+        representation: the solution as a function of the parameters.
         scales: for each group the size of its residual for random networks, in its own
             unit, which makes residuals of any unit comparable.
         free_layers: how many of the network's last layers may move; None for all.
-        around: parameters around which the solution is linearised; None for the
-            solution itself.
     """
 
     problem: Problem
     groups: tuple[Group, ...]
     layout: Layout
-    ansatz: AbstractRepresentation
-    evaluations: Mapping[str, Evaluation]
+    representation: AbstractRepresentation
     scales: Mapping[str, float]
     free_layers: int | None = None
-    around: Any = None
 
     @property
     def size(self) -> int:
@@ -96,14 +93,14 @@ class Model:
         return self.layout.locate(name)
 
     def init(self, key: PRNGKeyArray, dtype: Any = jnp.float64) -> Float[Array, " p"]:
-        """Return a random network's parameters, with unknowns at their guesses."""
+        """Return parameters to start from, with unknowns at their guesses."""
         with jax.enable_x64(True):
             tree = initial_tree(self.problem, self.layout.noise_unknowns, key)
             return ravel(tree).astype(dtype)
 
     def unknowns(self, theta: Float[Array, " p"]) -> dict[str, Array]:
         """Return the unknown constants in the user's units."""
-        return self.ansatz.unknowns(theta)
+        return self.problem.constrain(self.layout.parts(theta)["unknowns"])
 
     def noise(self, theta: Float[Array, " p"]) -> dict[str, NoiseParameters]:
         """Return the unknown noise parameters of every noisy group, in the user's
@@ -156,13 +153,14 @@ class Model:
 
     @property
     def has_free_function(self) -> bool:
-        """Whether a whole function is free: no equation holds exactly, and the network
-        could follow all data.
+        """Whether a whole function is free: no equation holds exactly, and the
+        representation could follow all data.
         """
-        physics = [g for g in self.groups if g.physics]
+        physics = [g for g in self.problem.groups if g.physics]
         if physics and all(g.exact for g in physics):
             return False
-        return self.size > sum(len(g.sites) for g in self.groups if not g.exact)
+        sites = sum(len(g.sites) for g in self.groups if not g.exact)
+        return self.representation.has_free_function(sites)
 
     @property
     def prior_scale(self) -> np.ndarray:
@@ -183,14 +181,30 @@ class Model:
         """One for parameters that may move, zero for those of layers that are held."""
         if self.free_layers is None:
             return np.ones(self.size)
-        return self.ansatz.last_layers_mask(self.free_layers)
+        return self.layers.last_layers_mask(self.free_layers)
 
     @property
     def unit_factors(self) -> np.ndarray:
         """Factors that turn an MLP's parameters into those of a network that takes
-        inputs and gives outputs in the user's units, offsets left aside.
+        inputs and gives outputs in the user's units, offsets left aside; ones for
+        everything else.
         """
-        return self.ansatz.unit_factors()
+        own = self.representation
+        return own.unit_factors() if isinstance(own, AbstractLayered) else np.ones(self.size)
+
+    @property
+    def layers(self) -> AbstractLayered:
+        """The representation, where it is a network of layers.
+
+        Raises:
+            TypeError: when it is not.
+        """
+        if not isinstance(self.representation, AbstractLayered):
+            raise TypeError(
+                f"the solution is represented by {self.representation.name}, which has no layers;"
+                " use representation='network'"
+            )
+        return self.representation
 
     def thinned(self, most: int) -> "Model":
         """Return the model with at most ``most`` points for each equation that holds
@@ -201,7 +215,8 @@ class Model:
     @property
     def points_may_move(self) -> bool:
         """Whether ``with_moved_points`` moves any points."""
-        return points_may_move(self.groups, self.problem.domain)
+        movable = self.representation.points_may_move
+        return movable and points_may_move(self.groups, self.problem.domain)
 
     def with_moved_points(self, key: PRNGKeyArray) -> "Model":
         """Return the model with the points of the equation shifted at random.
@@ -209,6 +224,8 @@ class Model:
         A network can satisfy an equation at fixed points in a plane or a space and bend
         between them; it cannot where they move. Points on a line are dense enough to
         stay, and points with a right-hand side of their own stay, too."""
+        if not self.points_may_move:
+            return self
         groups = shift_points(self.groups, self.problem.domain, key)
         return dataclasses.replace(self, groups=groups)
 
@@ -218,48 +235,55 @@ class Model:
         """
         return dataclasses.replace(self, free_layers=layers)
 
-    def linear_around(self, theta: Any) -> "Model":
+    def linear_around(self, theta: Float[Array, " p"]) -> "Model":
         """Return the model linearised in the parameters around ``theta``."""
-        return dataclasses.replace(self, around=theta)
+        return dataclasses.replace(self, representation=self.representation.linear_around(theta))
 
-    def field(
-        self, theta: Float[Array, " p"], hidden_factors: Float[Array, " u"] | None = None
-    ) -> Field:
-        """Return the solution that the parameters stand for.
-
-        Arguments:
-            theta: the parameters.
-            hidden_factors: factors for the outputs of an MLP's hidden units, which
-                dropout sets to zero at random; None for ones.
-        """
-        return self.ansatz.field(theta, hidden_factors, self.around)
+    def field(self, theta: Float[Array, " p"]) -> Field:
+        """Return the solution that the parameters stand for."""
+        return self.representation.field(theta)
 
     def evaluate(self, theta: Float[Array, " p"], points: Points) -> Float[Array, "n outputs"]:
         """Return all outputs at any points."""
         return points.map(self.field(theta).all, theta.dtype)
 
-    def mean(
-        self,
-        theta: Float[Array, " p"],
-        group: Group,
-        points: Points | None = None,
-        hidden_factors: Float[Array, "k u"] | None = None,
-    ) -> Float[Array, " k"]:
-        """Return the group's quantity at its sites, or at other points; factors as for
-        ``field``, one row for each point.
+    def means(
+        self, theta: Float[Array, " p"], groups: Iterable[Group] | None = None
+    ) -> dict[str, Float[Array, " k"]]:
+        """Return the quantity of each group at the group's sites, for all groups or for
+        those given.
         """
-        rows = jnp.asarray((group.sites if points is None else points).array, theta.dtype)
-        return self.evaluations[group.name].at_many(theta, self.around, rows, hidden_factors)
+        return self.representation.means(theta, self._sites(theta, groups))
 
-    def mean_jacobian(
-        self, theta: Float[Array, " p"], group: Group
-    ) -> tuple[Float[Array, " k"], Float[Array, "k p"]]:
-        """Return the means at the sites and their gradients, by one reverse pass for
-        each site.
+    def mean(
+        self, theta: Float[Array, " p"], group: Group, points: Points | None = None
+    ) -> Float[Array, " k"]:
+        """Return one group's quantity at its sites, or at other points."""
+        where = group.sites if points is None else points
+        rows = jnp.asarray(where.array, theta.dtype)
+        return self.representation.means(theta, {group.name: rows})[group.name]
+
+    def observed_means(
+        self, theta: Float[Array, " p"], groups: Iterable[Group] | None = None
+    ) -> dict[str, Float[Array, " n"]]:
+        """Return the mean of each observation, for all groups or for those given."""
+        groups = self.groups if groups is None else tuple(groups)
+        means = self.means(theta, groups)
+        return {g.name: means[g.name][g.index] for g in groups}
+
+    def means_and_jacobians(
+        self, theta: Float[Array, " p"], groups: Iterable[Group] | None = None
+    ) -> dict[str, tuple[Float[Array, " k"], Float[Array, "k p"]]]:
+        """Return the means of each group at its sites, and their derivatives by the
+        parameters.
         """
-        rows = jnp.asarray(group.sites.array, theta.dtype)
-        gradient = jax.value_and_grad(self.evaluations[group.name].at_one)
-        return jax.vmap(gradient, (None, None, 0, None))(theta, self.around, rows, None)
+        return self.representation.means_and_jacobians(theta, self._sites(theta, groups))
+
+    def _sites(
+        self, theta: Float[Array, " p"], groups: Iterable[Group] | None
+    ) -> dict[str, Float[Array, "k d"]]:
+        every = self.groups if groups is None else groups
+        return {g.name: jnp.asarray(g.sites.array, theta.dtype) for g in every}
 
     def whiten(
         self, group: Group, mean: Float[Array, "k *columns"], noise: NoiseParameters

@@ -16,11 +16,12 @@ def whitened_residuals(
 ) -> dict[str, Float[Array, " m"]]:
     """Return the whitened residuals of every group, data minus mean."""
     noise = model.noise(theta)
+    means = model.means(theta)
     rows = {}
     for g in model.groups:
         own = noise.get(g.name, {})
         target = model.targets(g, data[g.name], own)
-        rows[g.name] = target - model.whiten(g, model.mean(theta, g), own)
+        rows[g.name] = target - model.whiten(g, means[g.name], own)
     return rows
 
 
@@ -31,10 +32,11 @@ def whitened_rows(
     means, at fixed noise parameters.
     """
     noise = jax.lax.stop_gradient(model.noise(theta))
+    found = model.means_and_jacobians(theta)
     rows = {}
     for g in model.groups:
         own = noise.get(g.name, {})
-        mean, jacobian = model.mean_jacobian(theta, g)
+        mean, jacobian = found[g.name]
         residual = model.targets(g, data[g.name], own) - model.whiten(g, mean, own)
         rows[g.name] = (residual, model.whiten(g, jacobian, own))
     return rows
@@ -47,12 +49,12 @@ def standardised_errors(
     holds.
     """
     noise = model.noise(theta)
-    errors = {}
-    for g in model.groups:
-        if g.noise is not None:
-            mean = model.mean(theta, g)[g.index]
-            errors[g.name] = g.noise.pull(mean, data[g.name], g.points, noise[g.name])
-    return errors
+    noisy = [g for g in model.groups if g.noise is not None]
+    means = model.observed_means(theta, noisy)
+    return {
+        g.name: g.noise.pull(means[g.name], data[g.name], g.points, noise[g.name])  # type: ignore[union-attr]
+        for g in noisy
+    }
 
 
 def estimated_noise(
@@ -60,10 +62,11 @@ def estimated_noise(
 ) -> dict[str, NoiseParameters]:
     """Return the maximum-likelihood noise parameters, given the means."""
     noise = model.noise(theta)
-    for g in model.groups:
-        if g.noise is not None and noise[g.name]:
-            mean = model.mean(theta, g)[g.index]
-            noise[g.name] = g.noise.estimate(mean, data[g.name], g.points, noise[g.name])
+    unknown = [g for g in model.groups if g.noise is not None and noise[g.name]]
+    means = model.observed_means(theta, unknown)
+    for g in unknown:
+        assert g.noise is not None
+        noise[g.name] = g.noise.estimate(means[g.name], data[g.name], g.points, noise[g.name])
     return noise
 
 

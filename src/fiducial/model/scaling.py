@@ -1,8 +1,5 @@
-"""Sizes of outputs, from what was observed of them, and of residuals, from random
-networks.
-"""
+"""Sizes of residuals, from random networks or other starts."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import jax
@@ -11,38 +8,12 @@ from jaxtyping import Array, PRNGKeyArray
 
 from ..device import run_once
 from ..posing.groups import Group
-from ..posing.problem import Problem
-from ..representations.ansatz import OutputScaling
 
 if TYPE_CHECKING:
     from .model import Model
 
 _TRIAL_NETWORKS = 8
 """Number of random networks over which the size of a residual is averaged."""
-_CONSTANT = 1e-6
-"""Relative range below which observed values count as constant; they then say nothing
-about how much the field varies.
-"""
-
-
-def output_scaling(problem: Problem) -> OutputScaling:
-    """Return the offset and the size of each output, from direct observations of it."""
-    assert isinstance(problem.outputs, Mapping)
-    offsets = []
-    units = []
-    for name, output in problem.outputs.items():
-        observed = [g.y for g in problem.groups if g.output == name]
-        y = np.concatenate(observed) if observed else np.zeros(1)
-        middle = 0.5 * float(y.min() + y.max())
-        half_range = 0.5 * float(y.max() - y.min())
-        size = float(np.abs(y).max())
-        if half_range < _CONSTANT * size or output.positive:
-            middle = 0.0
-            half_range = size
-        offsets.append(middle)
-        units.append(output.scale or half_range or 1.0)
-    positive = np.array([output.positive for output in problem.outputs.values()])
-    return OutputScaling(offset=np.array(offsets), unit=np.array(units), positive=positive)
 
 
 def residual_scales(model: "Model") -> dict[str, float]:
@@ -53,8 +24,7 @@ def residual_scales(model: "Model") -> dict[str, float]:
     """
 
     def means_of_random_network(key: PRNGKeyArray) -> dict[str, Array]:
-        theta = model.init(key)
-        return {g.name: model.mean(theta, g) for g in model.groups}
+        return model.means(model.init(key))
 
     keys = jax.random.split(jax.random.key(1), _TRIAL_NETWORKS)
     means = run_once(jax.vmap(means_of_random_network), keys)

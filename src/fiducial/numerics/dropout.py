@@ -2,8 +2,6 @@
 costs.
 """
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,8 +17,7 @@ Kendall (2017).
 
 def hidden_widths(model: Model) -> tuple[int, ...]:
     """Return the widths of the hidden layers of the model's network."""
-    recipe: Any = model.problem.recipe
-    return recipe.hidden
+    return model.layers.hidden_widths
 
 
 def rate_per_unit(model: Model, rates: Float[Array, " layers"]) -> Float[Array, " u"]:
@@ -75,7 +72,7 @@ def divergence(
     """
     total = jnp.zeros((), theta.dtype)
     for weight, rate, width in zip(
-        model.ansatz.weight_matrices(theta)[1:], rates, hidden_widths(model), strict=True
+        model.layers.weight_matrices(theta)[1:], rates, hidden_widths(model), strict=True
     ):
         entropy = -(rate * jnp.log(rate) + (1 - rate) * jnp.log1p(-rate))
         total += 0.5 * length_scale**2 * jnp.sum(weight**2) / (1 - rate) - width * entropy

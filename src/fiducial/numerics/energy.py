@@ -146,7 +146,7 @@ class Energy:
             z: the errors.
             counted: how often each observation counts.
         """
-        means = {g.name: self.model.mean(theta, g)[g.index] for g in self._noisy}
+        means = self.model.observed_means(theta, self._noisy)
         gap = self.gap(means, theta, z)
         weights = jnp.concatenate(
             [jnp.broadcast_to(self.weights.noisy[g.name], (g.y.size,)) for g in self._noisy]

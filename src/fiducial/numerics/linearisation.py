@@ -99,14 +99,16 @@ def noisy_means(
 ) -> Float[Array, " k"]:
     """Return the means of the noisy rows in units of the fit's errors."""
     noise = model.noise(fit)
-    return jnp.concatenate(
-        [model.whiten(g, model.mean(theta, g), noise[g.name]) for g in model.groups if not g.exact]
-    )
+    noisy = [g for g in model.groups if not g.exact]
+    means = model.means(theta, noisy)
+    return jnp.concatenate([model.whiten(g, means[g.name], noise[g.name]) for g in noisy])
 
 
 def exact_means(model: Model, theta: Float[Array, " p"]) -> Float[Array, " e"]:
     """Return the means of the exact rows in units of their scales."""
-    rows = [model.whiten(g, model.mean(theta, g), {}) for g in model.groups if g.exact]
+    exact = [g for g in model.groups if g.exact]
+    means = model.means(theta, exact)
+    rows = [model.whiten(g, means[g.name], {}) for g in exact]
     return jnp.concatenate(rows or [jnp.zeros(0, theta.dtype)])
 
 
@@ -115,9 +117,9 @@ def jacobians(
 ) -> tuple[Float[Array, "k p"], Float[Array, "e p"]]:
     """Return the Jacobians of ``noisy_means`` and of ``exact_means``."""
     noise = model.noise(fit)
+    found = model.means_and_jacobians(theta)
     parts = [
-        (g.exact, model.whiten(g, model.mean_jacobian(theta, g)[1], noise.get(g.name, {})))
-        for g in model.groups
+        (g.exact, model.whiten(g, found[g.name][1], noise.get(g.name, {}))) for g in model.groups
     ]
     none = jnp.zeros((0, theta.size), theta.dtype)
     return tuple(

@@ -124,8 +124,9 @@ class Posterior(eqx.Module):
         theta = self.theta(q)
         noise = model.noise(theta)
         total = -0.5 * jnp.sum(q**2)
+        means = model.means(theta)
         for g in model.groups:
-            mean = model.mean(theta, g)
+            mean = means[g.name]
             y = data[g.name].astype(q.dtype)
             if g.noise is not None:
                 log_prob = g.noise.log_prob(mean[g.index], y, g.points, noise[g.name]).astype(

@@ -59,8 +59,9 @@ class Adam(AbstractPhase):
 
         def loss(theta: Array) -> tuple[Array, Info]:
             terms = {}
+            means = model.observed_means(theta)
             for g in model.groups:
-                residual = model.mean(theta, g)[g.index] - data[g.name]
+                residual = means[g.name] - data[g.name]
                 terms[g.name] = jnp.mean((residual / model.scales[g.name]) ** 2)
             return jnp.sum(jnp.stack(list(terms.values()))), terms
 

@@ -53,7 +53,7 @@ class DropoutPasses(AbstractPhase):
         self, model: Model, data: Data, state: PassState, progress: Array, *, key: PRNGKeyArray
     ) -> tuple[PassState, Info]:
         units = kept_units(rate_per_unit(model, state.rates), (), key)
-        shown = model.ansatz.scale_hidden_units(state.theta, units)
+        shown = model.layers.scale_hidden_units(state.theta, units)
         return state._replace(shown=shown), {"left out": jnp.mean(units == 0)}
 
     def draw(self, state: PassState) -> Drawn:

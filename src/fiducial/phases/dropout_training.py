@@ -124,7 +124,7 @@ class DropoutTraining(AbstractPhase):
         if self.trajectory and self.rate != 0:
             dropout_key = jax.random.fold_in(key, len(model.groups))
             units = kept_units(rate_per_unit(model, self.rates(logits)), (), dropout_key)
-            shown = model.ansatz.scale_hidden_units(theta, units)
+            shown = model.layers.scale_hidden_units(theta, units)
         if self.rate is None:
             info |= {f"rate {i}": self.rates(logits)[i] for i in range(len(logits))}
         return TrainingState(theta, logits, optimiser, shown), info
@@ -148,7 +148,8 @@ class DropoutTraining(AbstractPhase):
             return model.mean(theta, group)[group.index]
         choose = softly_kept_units if self.rate is None else kept_units
         units = choose(rate_per_unit(model, rates), (len(group.points),), key)
-        return model.mean(theta, group, group.points, units)
+        sites = {group.name: jnp.asarray(group.points.array, theta.dtype)}
+        return model.layers.means_of_units(theta, sites, units)[group.name]
 
     def _loss(
         self, model: Model, data: Data, theta: Array, rates: Array, key: PRNGKeyArray

@@ -99,7 +99,7 @@ class LaplaceDraws(AbstractPhase):
         if count == 0:
             return theta[place], jnp.zeros((0, 0))
         noisy = [g for g in model.groups if g.noise is not None]
-        means = {g.name: model.mean(theta, g)[g.index] for g in noisy}
+        means = model.observed_means(theta, noisy)
 
         def cost(own: Array) -> Array:
             noise = model.noise(theta.at[place].set(own))

@@ -124,10 +124,10 @@ def simulated_data(
     """
     del number
     noise = model.noise(fit)
+    means = model.observed_means(fit)
     simulated = dict(data)
     for i, g in enumerate(model.groups):
         if g.noise is not None:
             z = jax.random.normal(jax.random.fold_in(key, i), (g.y.size,), fit.dtype)
-            mean = model.mean(fit, g)[g.index]
-            simulated[g.name] = g.noise.push(mean, z, g.points, noise[g.name])
+            simulated[g.name] = g.noise.push(means[g.name], z, g.points, noise[g.name])
     return model, simulated

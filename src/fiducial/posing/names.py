@@ -1,6 +1,6 @@
 """Checks of the names that a user gives."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 _RESERVED = {"theta", "chain", "draw", "equation"}
@@ -8,25 +8,26 @@ _RESERVED = {"theta", "chain", "draw", "equation"}
 
 
 def check_names(
-    coordinates: Iterable[str], outputs: Iterable[str], unknowns: Iterable[str]
+    coordinates: Iterable[str], outputs: Iterable[str], constants: Sequence[str]
 ) -> None:
     """Raise a ``ValueError`` if a name is reserved, used twice, or cannot be saved."""
-    axes, fields, constants = set(coordinates), set(outputs), set(unknowns)
+    axes, fields, names = set(coordinates), set(outputs), set(constants)
     if not fields:
         raise ValueError("outputs: give at least one name, such as outputs=('u',)")
-    odd = [n for n in (*unknowns, *outputs) if not isinstance(n, str) or "/" in n or not n]
+    odd = [n for n in (*constants, *outputs) if not isinstance(n, str) or "/" in n or not n]
     if odd:
         raise ValueError(
             f"{odd[0]!r} cannot name an output or an unknown: give a text without '/', under"
             " which a result can be saved"
         )
-    reserved = _RESERVED & (fields | constants)
+    reserved = _RESERVED & (fields | names)
     if reserved:
         raise ValueError(
             f"{', '.join(sorted(reserved))}: the name has a meaning of its own in results; give"
             " the output or unknown another name"
         )
-    clash = axes & fields or axes & constants or fields & constants
+    clash = axes & fields or axes & names or fields & names
+    clash |= {n for n in constants if constants.count(n) > 1}
     if clash:
         raise ValueError(
             "coordinates, outputs and unknowns need different names; rename what is"

@@ -10,12 +10,12 @@ from .collocation import Collocation
 from .coordinates import Box
 from .groups import Group
 from .names import check_group_names, check_names, check_units
-from .networks import MLP, NetworkRecipe, as_recipe
+from .networks import MLP, as_recipe
 from .observations import Observed
 from .resolving import Resolver
 from .trial import Equation
 from .truth import Truth
-from .unknowns import AbstractUnknown
+from .unknowns import AbstractUnknown, known_constants
 
 ExactLimits = Callable[[Mapping[str, np.ndarray], Any, float], Mapping[str, tuple[Any, Any]]]
 """A function ``(data, x, level) -> {name: (lower, upper)}``; see ``Problem``."""
@@ -55,8 +55,11 @@ class Problem:
         outputs: names of the field's outputs, or a mapping from name to ``Output``.
         collocation: where the equation must equal zero. If left out, a default set of
             points is used unless there are observations of ``"equation"``.
+        known: known constants by name, such as ``{"dose": 2.0}``; the equation reads
+            them as ``p["dose"]``.
         network: the network that represents the solution: ``MLP(...)``, a recipe, or
             an Equinox module.
+        representation: what represents the solution in place of a network.
         constraint: ``(u, at, p) -> u``, a transform of the outputs that makes a
             condition hold exactly, such as ``lambda u, t, p: 1.0 + t * u``. With
             several outputs, ``u`` and the returned value are dictionaries.
@@ -88,7 +91,9 @@ class Problem:
     unknowns: Mapping[str, AbstractUnknown] = field(default_factory=dict)
     outputs: Sequence[str] | Mapping[str, Output] = ("u",)
     collocation: Collocation | None = None
+    known: Mapping[str, Any] = field(default_factory=dict)
     network: Any = field(default_factory=MLP)
+    representation: Any = None
     constraint: Callable[[Any, Any, Any], Any] | None = None
     units: Mapping[str, str] = field(default_factory=dict)
     truth: Truth | None = None
@@ -96,7 +101,7 @@ class Problem:
     name: str = "problem"
     options: Mapping[str, Any] | None = None
     groups: tuple[Group, ...] = field(init=False, repr=False)
-    recipe: NetworkRecipe = field(init=False, repr=False)
+    recipe: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         def put(name: str, value: Any) -> None:
@@ -105,15 +110,16 @@ class Problem:
         if not isinstance(self.domain, Box):
             raise TypeError(f"domain={self.domain!r}: give a Box, such as Box(x=(0, 1))")
         put("outputs", _named_outputs(self.outputs))
-        put("recipe", as_recipe(self.network))
+        put("recipe", self.representation or as_recipe(self.network))
+        put("known", known_constants(self.known))
         for name, unknown in self.unknowns.items():
             if not isinstance(unknown, AbstractUnknown):
                 raise TypeError(
                     f"unknowns['{name}'] = {unknown!r}: give Real(guess), Positive(guess) or"
                     " Interval(lower, upper)"
                 )
-        check_names(self.domain.names, self.outputs, self.unknowns)
-        check_units(self.units, self.domain.names, self.outputs, self.unknowns)
+        check_names(self.domain.names, self.outputs, [*self.unknowns, *self.known])
+        check_units(self.units, self.domain.names, self.outputs, self.unknowns, self.known)
         given = self.observations
         put("observations", (given,) if isinstance(given, Observed) else tuple(given))
         if not self.observations:
@@ -121,13 +127,15 @@ class Problem:
                 "a problem needs observations; give at least one, such as"
                 " observations=[Observed('u', x=[0.0], y=[1.0])]"
             )
-        resolver = Resolver(self.equation, self.domain, tuple(self.outputs), self.guesses())
+        trial = {**self.guesses(), **self.known}
+        resolver = Resolver(self.equation, self.domain, tuple(self.outputs), trial)
         put("groups", resolver.groups(self.observations, self.collocation))
         check_group_names(g.name for g in self.groups)
         sizes = {f"{n}_{g.name}" for g in self.groups for n in g.noise_unknowns()}
-        if sizes & set(self.unknowns):
+        taken = sizes & {*self.unknowns, *self.known}
+        if taken:
             raise ValueError(
-                f"unknowns: {', '.join(sizes & set(self.unknowns))} is the name of an inferred"
+                f"unknowns: {', '.join(taken)} is the name of an inferred"
                 " noise size; choose another name"
             )
 
@@ -175,6 +183,10 @@ class Problem:
                 y = tuple(_new_values(g, values.get(g.name, g.y)) for g in own)
                 observations[i] = observed.with_values(y if len(y) > 1 else y[0])
         return self.replace(observations=observations)
+
+    def constrain(self, raw: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the unknowns in the user's units from their unconstrained values."""
+        return {name: unknown.constrain(raw[name]) for name, unknown in self.unknowns.items()}
 
     def guesses(self) -> dict[str, np.ndarray]:
         """Return the starting values of the unknowns."""

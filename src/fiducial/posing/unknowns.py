@@ -6,8 +6,8 @@ diffusivity near 1e-9 needs no special care.
 """
 
 import abc
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -145,3 +145,20 @@ class Interval(AbstractUnknown):
     def unconstrain(self, value: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
         share = (value - self.lower) / (self.upper - self.lower)
         return jnp.log(share) - jnp.log1p(-share)
+
+
+def known_constants(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return known constants as arrays.
+
+    Raises:
+        ValueError: when one is not a finite number or an array of these.
+    """
+    found = {}
+    for name, value in values.items():
+        try:
+            found[name] = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(f"known['{name}'] = {value!r}: give a number") from None
+        if not np.isfinite(found[name]).all():
+            raise ValueError(f"known['{name}'] = {value!r}: give a finite number")
+    return found

@@ -148,8 +148,9 @@ def _describe(model: Model, theta: Float[Array, " p"]) -> dict[str, Any]:
     """
     data = model.data
     noise = model.noise(model.estimate_noise(theta, data))
+    means = model.observed_means(theta)
     likelihood = [
-        g.noise.log_prob(model.mean(theta, g)[g.index], data[g.name], g.points, noise[g.name])
+        g.noise.log_prob(means[g.name], data[g.name], g.points, noise[g.name])
         for g in model.groups
         if g.noise is not None
     ]
