@@ -19,7 +19,7 @@ COVARIANCE = SD**2 * (0.98 * np.exp(-np.abs(X[:, None] - X) / LENGTH) + 0.02 * n
 def regression(noise, seed=5):
     """The catalogue's polynomial with errors drawn from ``COVARIANCE``."""
     problem = fd.problem("linear-regression", n=90)
-    truth = _design(X, 5) @ np.array([0.3, -1.0, 0.5, 0.8, -0.6])
+    truth = _design(X) @ np.array([0.3, -1.0, 0.5, 0.8, -0.6])
     y = truth + np.linalg.cholesky(COVARIANCE) @ np.random.default_rng(seed).standard_normal(90)
     return problem.replace(observations=[fd.Observed("u", x=X, y=y, noise=noise)], exact=None)
 
@@ -44,8 +44,8 @@ def test_the_band_is_that_of_generalised_least_squares(known):
     """Mean and standard deviation at every point; the tolerances are four
     Monte-Carlo errors of 4,000 draws.
     """
-    rows, at = _design(X, 5), np.linspace(0, 1, 11)
-    y, columns, weight = known.problem.groups[0].y, _design(at, 5), np.linalg.inv(COVARIANCE)
+    rows, at = _design(X), np.linspace(0, 1, 11)
+    y, columns, weight = known.problem.groups[0].y, _design(at), np.linalg.inv(COVARIANCE)
     spread = np.linalg.inv(rows.T @ weight @ rows)
     exact = np.sqrt(np.einsum("ij,jk,ik->i", columns, spread, columns))
     band = known.band(at).sel(output="u")

@@ -22,6 +22,7 @@ from fiducial.numerics.hyper_network import (
     scatter_matrix,
 )
 from fiducial.numerics.linearisation import linearise
+from fiducial.numerics.tracking import start_tracking
 from fiducial.numerics.weight_update import GradientDescent, Iteration
 from fiducial.results.figures import plot_errors
 from fiducial.schedules import constant
@@ -314,7 +315,8 @@ def test_one_evaluation_gives_the_gradients_of_the_whole_energy(x64):
         next_z=z,
         plan=update.plan(jnp.asarray(0.05)),
     )
-    moved = update.step(network, update.init(network), energy, None, iteration).network
+    tracker = start_tracking(model, fit)
+    moved = update.step(network, update.init(network), energy, tracker, iteration).network
     # the prior N(0, 100) adds a hundredth of each weight
     for before, after, slope in zip(
         *map(jax.tree.leaves, (network, moved, by_network)), strict=True

@@ -107,7 +107,8 @@ def test_widths_of_a_posterior_follow_the_errors_that_the_equation_is_given():
         result = fd.fit(problem, fd.Laplace(sigma_f=sigma_f), seed=0, multistart=False)
         band = result.band(x).sel(output="u")
         warned = any(
-            "the equation was given errors" in reason for reason in result.diagnose().reasons
+            "the errors given to the exact equation" in reason
+            for reason in result.diagnose().reasons
         )
         return float(((band.upper - band.lower).values / (upper - lower)).mean()), warned
 
@@ -152,7 +153,10 @@ def test_passes_have_the_variance_of_units_left_out(dropped):
     with jax.enable_x64(True):
         points = dropped.problem.domain.points(x)
         units = [
-            np.asarray(points.map(model.field(theta, 1.0 - one).all))[:, 0] for one in np.eye(8)
+            np.asarray(model.evaluate(model.layers.scale_hidden_units(theta, 1.0 - one), points))[
+                :, 0
+            ]
+            for one in np.eye(8)
         ]
         whole = np.asarray(model.evaluate(theta, points))[:, 0]
     variance = 0.2 / 0.8 * np.sum((whole - np.array(units)) ** 2, axis=0)
@@ -169,14 +173,12 @@ def test_parameters_that_act_like_units_left_out():
             model.init(jax.random.key(1)),
             kept_units(np.full(40, 0.3), (), jax.random.key(2)),
         )
-        points = model.problem.domain.points(np.linspace(-0.7, 0.7, 9))
-        direct = points.map(model.field(theta, units).all)
-        np.testing.assert_allclose(
-            model.evaluate(model.layers.scale_hidden_units(theta, units), points),
-            direct,
-            atol=1e-12,
-        )
-        assert not np.allclose(model.evaluate(theta, points), direct)
+        sites = {"equation": np.linspace(-0.7, 0.7, 9)[:, None]}
+        left_out = model.layers.means_of_units(theta, sites, np.tile(units, (9, 1)))
+        scaled = model.layers.means(model.layers.scale_hidden_units(theta, units), sites)
+        np.testing.assert_allclose(scaled["equation"], left_out["equation"], atol=1e-12)
+        whole = model.layers.means(theta, sites)
+        assert not np.allclose(whole["equation"], left_out["equation"])
 
 
 def test_a_learnt_rate_weighs_misfit_against_its_prior():
@@ -250,13 +252,13 @@ def test_jackknife_covers_as_often_as_it_says():
 @pytest.mark.parametrize(
     ("problem", "method", "message"),
     [
-        (fd.problem("poisson"), fd.Conformal(), "2 places only"),
+        (fd.problem("poisson"), fd.Conformal(), "measured at 2 places"),
         (decay(), fd.Conformal(), "too few for 95 %"),
-        (fd.problem("linear-regression"), fd.Conformal(kind="split"), "use kind=jackknife"),
+        (fd.problem("linear-regression"), fd.Conformal(kind="split"), "use kind='jackknife'"),
         (
             decay(noise=fd.Correlated(over=("t",), sd=0.05, length=0.2)),
             fd.Conformal(),
-            "not exchangeable",
+            "may not be exchangeable",
         ),
         (decay(network=fd.problem("linear-regression").recipe), fd.Dropout(), r"network=MLP"),
     ],
@@ -271,11 +273,11 @@ def test_problems_that_a_method_cannot_serve_are_told_so(problem, method, messag
     [
         (lambda: fd.Dropout(rate=1.0), "between 0 and 1"),
         (lambda: fd.Bayes(sampler="gibbs"), "'nuts', 'hmc'"),
-        (lambda: fd.Bayes(sigma_f=-1.0), "must be positive"),
-        (lambda: fd.Laplace(sigma_f=0.0), "must be positive"),
+        (lambda: fd.Bayes(sigma_f=-1.0), "give a positive size"),
+        (lambda: fd.Laplace(sigma_f=0.0), "give a positive size"),
         (lambda: fd.Ensemble(chains=1, perturb=False), "at least two members"),
         (lambda: fd.Conformal(kind="bootstrap"), "'jackknife', 'split'"),
-        (lambda: fd.ConcreteDropout(length_scale=0.0), "must be positive"),
+        (lambda: fd.ConcreteDropout(length_scale=0.0), "give a positive number"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(make, message):

@@ -341,12 +341,12 @@ def test_leaving_out_data_sets_that_are_done_changes_nothing(monkeypatch):
     assert any(getattr(fn, "__name__", "") == "_some" for fn in calls)
     whole, thinned = outcomes
     np.testing.assert_array_equal(thinned.status, whole.status)
-    np.testing.assert_array_equal(thinned.state.age, whole.state.age)
+    np.testing.assert_array_equal(thinned.state.steps_in_start, whole.state.steps_in_start)
     np.testing.assert_allclose(thinned.state.theta, whole.state.theta, atol=1e-4)
     np.testing.assert_allclose(
         thinned.trace["lm"]["misfit"], whole.trace["lm"]["misfit"], rtol=1e-4
     )
-    assert len(set(np.asarray(whole.state.age).ravel())) > 2
+    assert len(set(np.asarray(whole.state.steps_in_start).ravel())) > 2
 
 
 def test_threads_of_linear_algebra_come_back_when_the_last_of_several_fits_ends():

@@ -74,7 +74,11 @@ class Gaussian(AbstractNoise):
                 f"{label}: sd has {self._sd.size} values for {n} observations; give one for each"
                 " observation, or a single number"
             )
-        if self._sd is not None and self._sd.ndim > 1 and self._sd.shape != shape:
+        if (
+            self._sd is not None
+            and self._sd.ndim > 1
+            and _long_axes(self._sd.shape) != _long_axes(shape)
+        ):
             raise ValueError(
                 f"{label}: sd has shape {self._sd.shape}, the values have {shape}; give them in the"
                 " same shape"
@@ -179,3 +183,8 @@ class Gaussian(AbstractNoise):
     def describe(self) -> dict[str, Any]:
         size = None if self._sd is None else self._sd.tolist()
         return {"noise": "Gaussian", "sd": size, "h": self.h is not None}
+
+
+def _long_axes(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Leave out axes of length one, so that a column is as good as a vector."""
+    return tuple(length for length in shape if length > 1)

@@ -78,11 +78,15 @@ def _missing_directions(informed: float, count: int) -> Check:
     missing = max(0.0, count - informed) if math.isfinite(informed) else math.inf
     return limits.MISSING_DIRECTIONS.check(
         missing,
-        f"the data inform {informed:.0f} combinations of {count} unknowns; the others depend on the"
-        " start or on what the network can represent, and their intervals are too narrow",
+        f"of {count} unknowns the data inform {_combinations(informed)} only; the rest depends on"
+        " the start or on what the network can represent, and its intervals are too narrow",
         "fix an unknown, measure what depends on it, or give a wider network and more collocation"
         " points",
     )
+
+
+def _combinations(number: float) -> str:
+    return "one combination" if round(number) == 1 else f"{number:.0f} combinations"
 
 
 def _condition(found: ConstantDraws) -> Check:
