@@ -109,6 +109,7 @@ def test_there_is_an_example_of_each_kind():
         "descent",
         "descent_with_check",
         "known_covariance",
+        "exponential",
     }
 
 
@@ -130,6 +131,26 @@ def test_the_method_with_a_check_reports_it(load):
     check = next(c for c in result.diagnose().checks if c.name.startswith("fall of the loss"))
     assert check.value == pytest.approx(result.facts["fall"])
     assert not check.ok  # after 20 steps of gradient descent
+
+
+@pytest.mark.slow
+def test_the_representation_stands_in_for_a_network(load):
+    """An exponential through two exact values has one set of parameters."""
+    at_two = fd.Observed("u", x=[0.0, 2.0], y=[3.0, 3.0 * np.exp(-1.0)], name="two values")
+    problem = (
+        load("exponential_decay")
+        .exponential_decay()
+        .replace(
+            unknowns={},
+            known={"k": 0.5},
+            observations=[at_two],
+            truth=None,
+            representation=load("exponential").Exponential(),
+        )
+    )
+    result = fd.fit(problem, fd.PINN(), seed=0, multistart=False)
+    found = result.band(np.linspace(0, 4, 5))["estimate"].sel(output="u")
+    np.testing.assert_allclose(found, 3.0 * np.exp(-0.5 * np.linspace(0, 4, 5)), rtol=1e-5)
 
 
 def test_the_noise_model_agrees_with_gaussian_errors(load, x64):
