@@ -2,7 +2,8 @@
 
 import sys
 
-from . import lists, run_command, show_command, study_command  # noqa: F401 - each adds its commands to the application
+# each of the four modules adds its commands to the application
+from . import lists, run_command, show_command, study_command  # noqa: F401
 from .app import app
 
 

@@ -49,11 +49,11 @@ def standardised_errors(
     holds.
     """
     noise = model.noise(theta)
-    noisy = [g for g in model.groups if g.noise is not None]
-    means = model.observed_means(theta, noisy)
+    noisy = {g.name: (g, g.noise) for g in model.groups if g.noise is not None}
+    means = model.observed_means(theta, [g for g, _ in noisy.values()])
     return {
-        g.name: g.noise.pull(means[g.name], data[g.name], g.points, noise[g.name])  # type: ignore[union-attr]
-        for g in noisy
+        name: law.pull(means[name], data[name], g.points, noise[name])
+        for name, (g, law) in noisy.items()
     }
 
 

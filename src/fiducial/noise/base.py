@@ -126,8 +126,10 @@ class AbstractNoise(eqx.Module):
         """Return those unknown parameters that are sizes of the errors, found by
         ``resize``.
         """
-        ones = dict.fromkeys(unknown, np.ones(()))
-        return {name for name, value in self.resize(ones, np.full((), 2.0)).items() if value != 1}  # type: ignore[arg-type]
+        ones: Any = dict.fromkeys(unknown, np.ones(()))
+        two: Any = np.full((), 2.0)
+        larger = self.resize(ones, two)
+        return {name for name, value in larger.items() if value != 1}
 
     def describe(self) -> dict[str, Any]:
         """Return the settings, in types that JSON can hold."""

@@ -39,7 +39,26 @@ class AbstractSampler(eqx.Module):
         """
 
 
-class NUTS(AbstractSampler):
+class _BlackJAXSampler(AbstractSampler):
+    """A sampler whose kernel takes one more number, the length of its trajectories."""
+
+    @abc.abstractmethod
+    def kernel(self) -> tuple[Any, int]:
+        """Return BlackJAX's kernel, and the length."""
+
+    def move(
+        self,
+        key: PRNGKeyArray,
+        chain: Any,
+        log_density: LogDensity,
+        step_size: Float[Array, ""],
+        inverse_mass: Float[Array, " p"],
+    ) -> tuple[Any, Any]:
+        kernel, length = self.kernel()
+        return kernel(key, chain, log_density, step_size, inverse_mass, length)
+
+
+class NUTS(_BlackJAXSampler):
     """The No-U-Turn sampler.
 
     Attributes:
@@ -49,20 +68,13 @@ class NUTS(AbstractSampler):
     doublings: int = 6
     name: ClassVar[str] = "nuts"
 
-    def move(
-        self,
-        key: PRNGKeyArray,
-        chain: Any,
-        log_density: LogDensity,
-        step_size: Float[Array, ""],
-        inverse_mass: Float[Array, " p"],
-    ) -> tuple[Any, Any]:
+    def kernel(self) -> tuple[Any, int]:
         from blackjax.mcmc import nuts
 
-        return nuts.build_kernel()(key, chain, log_density, step_size, inverse_mass, self.doublings)
+        return nuts.build_kernel(), self.doublings
 
 
-class HMC(AbstractSampler):
+class HMC(_BlackJAXSampler):
     """Hamiltonian Monte Carlo with trajectories of a fixed length.
 
     Attributes:
@@ -72,17 +84,10 @@ class HMC(AbstractSampler):
     leapfrog: int = 30
     name: ClassVar[str] = "hmc"
 
-    def move(
-        self,
-        key: PRNGKeyArray,
-        chain: Any,
-        log_density: LogDensity,
-        step_size: Float[Array, ""],
-        inverse_mass: Float[Array, " p"],
-    ) -> tuple[Any, Any]:
+    def kernel(self) -> tuple[Any, int]:
         from blackjax.mcmc import hmc
 
-        return hmc.build_kernel()(key, chain, log_density, step_size, inverse_mass, self.leapfrog)
+        return hmc.build_kernel(), self.leapfrog
 
 
 class HamiltonianState(NamedTuple):

@@ -23,11 +23,7 @@ def porous_fkpp(
 
     - Equation: u_t = D ((u / 1700)^m u_x)_x + r u (1 - u / 1700).
     - Unknown: D, m, r, and the profile u(x, 0), by its values at ``knots`` positions.
-    - Known exactly: no flux through both ends, and the capacity of 1700 cells/mm^2.
-    - Observed: the density at 37 positions and 5 times over two days, with normal
-      errors of unknown standard deviation.
-    - Exact limits: with independent errors, and wells that are not experiments of their
-      own, from the fiducial density of a solution by finite volumes.
+    - The data, what is known exactly, and the exact limits are those of ``fkpp``.
 
     Arguments:
         cells: cells put into each well: 10,000, 12,000, ... or 20,000.
