@@ -70,8 +70,8 @@ class Conditions(NamedTuple):
     after accepted steps only.
 
     Attributes:
-        converged_here: the cost fell by less than ``tolerance``.
-        flat: the cost fell by less than a hundredth of ``tolerance``.
+        converged_here: the relative decrease of the cost was less than ``tolerance``.
+        flat: it was less than a hundredth of ``tolerance``.
         physics_negligible: the exact rows cost so little that this weight no longer
             pulls at the data.
         physics_within_slack: the exact rows cost less than ``slack``, as they must in

@@ -40,7 +40,8 @@ written. The default differs from it in three things:
 - Step (ii) uses a kernel with momentum (``SGHMC``), as the paper's conclusion proposes.
 
 In all cases both steps use the one evaluation at ``z`` and ``w`` before either has
-moved."""
+moved.
+"""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -147,8 +148,8 @@ class FiducialChain(AbstractPhase):
         tracker = start_tracking(model, fit)
         theta = self._first_theta(model, fit, key=keys[0])
         fit, tracker, theta = jax.tree.map(lambda v: v.astype(self.dtype), (fit, tracker, theta))
-        # read in every iteration, which takes longer than to multiply with it; what one
-        # correction leaves the next one finds
+        # single precision, because every iteration reads it, which takes longer than the
+        # product; the next correction removes what rounding leaves
         tracker = tracker._replace(restore=tracker.restore.astype(jnp.float32))
         z = self._first_errors(model, fit, key=keys[1])
         setting = self._setting(model, data, fit)
@@ -229,8 +230,8 @@ class FiducialChain(AbstractPhase):
         return jnp.where(model.free_mask > 0, fresh, fit.theta)
 
     def _first_errors(self, model: Model, fit: Linearisation, *, key: PRNGKeyArray) -> Array:
-        """Return the errors at the start: those of the pilot fit, where the energy
-        pulls at none, or random ones.
+        """Return the errors at the start: those of the pilot fit, at which the energy
+        has no gradient, or random ones.
         """
         if self.plain:
             count = sum(g.y.size for g in model.groups if not g.exact)

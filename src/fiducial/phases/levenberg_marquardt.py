@@ -13,28 +13,29 @@ where a whole function is free (see ``Model.prior_scale``).
 
 *Tightening the physics.* The unit of the weight is the precision of the data, their
 size in standard errors. A start begins at a tenth of it, so that the data lead: with
-more, inverse problems end in false solutions. The weight grows tenfold whenever nothing
-more is to be had at the present one: the fit has converged there, the exact rows cost
-next to nothing, no step lowers the cost, or, while the data lead, the data are met. It
-ends at ``tightness`` times the precision: there, an exact row that is off by one
-standard error of the best data costs a hundred squared ones. Beyond that it grows only
-while data and physics still pull at each other, at most by another factor of a hundred.
+more, inverse problems end in false solutions. The weight grows tenfold whenever the
+present one has had its effect: the fit has converged there, the exact rows cost next to
+nothing, no step lowers the cost, or, while the data lead, the data are met. It ends at
+``tightness`` times the precision: there, an exact row that is off by one standard error
+of the best data costs a hundred squared ones. Beyond that it grows only while data and
+physics still pull at each other, at most by another factor of a hundred.
 
 *Unknown noise sizes* are set to their maximum-likelihood values once the physics nearly
-holds. Before, a network that interpolates the data would drive them to zero and lock
-itself in. Where a function is free it always could do so, and they stay what they are.
+holds. Earlier, a network that interpolates the data would drive them to zero and stay
+there. Where a whole function is free, the physics never prevents that, so the sizes
+keep their first values.
 
 *Convergence.* A step has converged when the misfit no longer changes (``tolerance``;
 where there is a ridge, when the cost no longer falls), the weighted exact rows cost
 less than ``slack``, and their weight is at least a tenth of its last value. Three of
 these in a row, rejected steps aside, end the phase.
 
-*Moving points.* In a plane or a space a network can meet the equation at fixed points
-and bend between them as the data want it to. There the points move in every step (see
-``Model.with_moved_points``), and the cost with them, so that a fit never converges at
-one weight. Instead the weight grows after a number of steps, and a step has converged
-when, at the last weight, the misfit changes by less than a hundredth and noise
-parameters by less than a thousandth, and the exact rows cost little.
+*Moving points.* With two or more coordinates a network can meet the equation at fixed
+points and bend between them to follow the data. There the points move in every step
+(see ``Model.with_moved_points``) and the cost changes with them, so that a fit never
+converges at one weight. Instead the weight grows after a number of steps, and a step
+has converged when, at the last weight, the misfit changes by less than a hundredth and
+noise parameters by less than a thousandth, and the exact rows cost little.
 
 *Several starts.* A start is given up for another random one when no step lowers the
 cost although the weight is at its end; when it has converged where the data are too far
@@ -149,8 +150,8 @@ class LevenbergMarquardt(AbstractPhase):
             steps_in_start=zero,
             start=start,
             best=best,
-            # finite also before the first start has ended: the driver takes a state
-            # that is not for a diverged chain
+            # finite also before the first start has ended, because a chain whose state
+            # has a value that is not finite counts as diverged
             best_cost=jnp.minimum(best_cost, largest),
         )
 
