@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..noise.base import AbstractNoise, NoiseParameters
+from ..noise.base import AbstractNoise, NoiseParameters, SiteIndex
 from ..posing.coordinates import Points
 from ..posing.unknowns import AbstractUnknown
 
@@ -50,12 +50,12 @@ class LeftOut(AbstractNoise):
         return self.kept * self.whole.pull(jnp.zeros(n), jnp.ones(n), points, parameters)
 
     def whiten_data(
-        self, y: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+        self, y: Array, points: Points, index: SiteIndex, k: int, parameters: NoiseParameters
     ) -> Array:
         return y * self._factors(points, parameters)
 
     def whiten_mean(
-        self, mean: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+        self, mean: Array, points: Points, index: SiteIndex, k: int, parameters: NoiseParameters
     ) -> Array:
         return (mean[index].T * self._factors(points, parameters)).T
 

@@ -134,6 +134,8 @@ class AbstractMethod(eqx.Module):
         no_interval: why it gives no intervals, or None if it gives them.
         linear: whether its draws stand for fields that are linear in the parameters
             around the estimate.
+        takes_padding: whether its phases count real observations only, so that data
+            sets of different sizes may be padded to one.
         chains: number of chains.
     """
 
@@ -141,6 +143,7 @@ class AbstractMethod(eqx.Module):
     summary: eqx.AbstractClassVar[str]
     no_interval: ClassVar[str | None] = None
     linear: ClassVar[bool] = False
+    takes_padding: ClassVar[bool] = False
     chains: eqx.AbstractVar[int]
 
     def __new__(cls, *args: Any, **settings: Any) -> Self:

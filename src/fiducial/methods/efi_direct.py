@@ -39,6 +39,7 @@ class EFIDirect(AbstractMethod):
     lm_steps: int = 1200
     chains: int = 1
     name: ClassVar[str] = "efi-direct"
+    takes_padding: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "one fit, then the equations solved for fresh errors: independent fiducial draws in seconds"
     )

@@ -36,6 +36,7 @@ class EFILinear(AbstractMethod):
     lm_steps: int = 1200
     chains: int = 1
     name: ClassVar[str] = "efi-linear"
+    takes_padding: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "one fit, then draws from its linearisation: instant, and accurate where the model is"
         " nearly linear"

@@ -43,6 +43,7 @@ class PINN(AbstractMethod):
     precision: str = "float32"
     chains: int = 1
     name: ClassVar[str] = "pinn"
+    takes_padding: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "one network fitted to data and equation; a point estimate without intervals"
     )

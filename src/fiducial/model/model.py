@@ -26,6 +26,7 @@ from .flat import ravel
 from .initial import initial_tree
 from .layout import Layout
 from .noise_sizes import data_precision, noise_parameters, replace_noise
+from .placement import Placement, placed_groups, placement_of
 from .residuals import (
     estimated_noise,
     resized_noise,
@@ -63,7 +64,7 @@ class Model:
     groups: tuple[Group, ...]
     layout: Layout
     representation: AbstractRepresentation
-    scales: Mapping[str, float]
+    scales: Mapping[str, Any]
     free_layers: int | None = None
 
     @property
@@ -142,8 +143,8 @@ class Model:
         parts, end = {}, 0
         for g in self.groups:
             if not g.exact:
-                parts[g.name] = numbers[..., end : end + g.y.size]
-                end += g.y.size
+                parts[g.name] = numbers[..., end : end + g.size]
+                end += g.size
         return parts
 
     def size_unknown(self, group: Group) -> bool:
@@ -184,7 +185,7 @@ class Model:
         return self.layers.last_layers_mask(self.free_layers)
 
     @property
-    def unit_factors(self) -> np.ndarray:
+    def unit_factors(self) -> Any:
         """Factors that turn an MLP's parameters into those of a network that takes
         inputs and gives outputs in the user's units, offsets left aside; ones for
         everything else.
@@ -205,6 +206,24 @@ class Model:
                 " use representation='network'"
             )
         return self.representation
+
+    @property
+    def placement(self) -> Placement:
+        """The numbers that may differ between data sets in one compiled program."""
+        return Placement(
+            groups=tuple(placement_of(g) for g in self.groups),
+            scales={name: np.asarray(scale) for name, scale in self.scales.items()},
+            representation=self.representation.traced(),
+        )
+
+    def placed(self, placement: Placement) -> "Model":
+        """Return the model with the numbers of another data set."""
+        return dataclasses.replace(
+            self,
+            groups=placed_groups(self.groups, placement.groups),
+            scales=placement.scales,
+            representation=self.representation.with_traced(placement.representation),
+        )
 
     def thinned(self, most: int) -> "Model":
         """Return the model with at most ``most`` points for each equation that holds

@@ -1,6 +1,7 @@
 """The sizes of the errors: from the parameter vector and back, and from residuals."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -36,7 +37,7 @@ def replace_noise(
 
 
 def data_precision(
-    groups: Iterable[Group], noise: Mapping[str, NoiseParameters], scales: Mapping[str, float]
+    groups: Iterable[Group], noise: Mapping[str, NoiseParameters], scales: Mapping[str, Any]
 ) -> Float[Array, ""]:
     """Return the largest ratio, over the noisy groups, of the size of the data to the
     standard error of a mean; at least 1, and 100 where all data are exact.
@@ -44,11 +45,9 @@ def data_precision(
     ratios = []
     for group in groups:
         if group.noise is not None:
-            count = group.y.size
-            zeros = jnp.zeros(count, jnp.float64)
-            ones = jnp.ones(count, jnp.float64)
+            zeros = jnp.zeros(group.size, jnp.float64)
+            ones = jnp.ones(group.size, jnp.float64)
             one_in_errors = group.noise.pull(zeros, ones, group.points, noise[group.name])
-            ratios.append(
-                scales[group.name] * jnp.sqrt(jnp.mean(one_in_errors**2) * count / len(group.sites))
-            )
+            squares = jnp.sum(group.only_real(one_in_errors) ** 2)
+            ratios.append(scales[group.name] * jnp.sqrt(squares / group.site_count))
     return jnp.maximum(1.0, jnp.max(jnp.stack(ratios))) if ratios else jnp.asarray(_ALL_EXACT)

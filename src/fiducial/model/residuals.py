@@ -3,9 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..noise.base import NoiseParameters
+from ..posing.groups import Group
 
 if TYPE_CHECKING:
     from .model import Model
@@ -52,7 +54,7 @@ def standardised_errors(
     noisy = {g.name: (g, g.noise) for g in model.groups if g.noise is not None}
     means = model.observed_means(theta, [g for g, _ in noisy.values()])
     return {
-        name: law.pull(means[name], data[name], g.points, noise[name])
+        name: g.only_real(law.pull(means[name], data[name], g.points, noise[name]))
         for name, (g, law) in noisy.items()
     }
 
@@ -66,8 +68,27 @@ def estimated_noise(
     means = model.observed_means(theta, unknown)
     for g in unknown:
         assert g.noise is not None
-        noise[g.name] = g.noise.estimate(means[g.name], data[g.name], g.points, noise[g.name])
+        mean, y = means[g.name], data[g.name]
+        if g.real is None:
+            noise[g.name] = g.noise.estimate(mean, y, g.points, noise[g.name])
+        else:
+            # padded observations without errors, which make the size too small
+            found = g.noise.estimate(mean, jnp.where(g.real > 0, y, mean), g.points, noise[g.name])
+            noise[g.name] = g.noise.resize(found, jnp.sqrt(g.size / g.count))
     return noise
+
+
+def log_density(
+    group: Group, mean: Float[Array, " n"], y: Float[Array, " n"], noise: NoiseParameters
+) -> Float[Array, ""]:
+    """Return the log-density of the data of a noisy group."""
+    law = group.noise
+    assert law is not None
+    if group.real is None:
+        return law.log_prob(mean, y, group.points, noise)
+    z = law.pull(mean, y, group.points, noise)
+    one = law.pull(jnp.zeros_like(y), jnp.ones_like(y), group.points, noise)
+    return jnp.sum(group.only_real(-0.5 * z**2 + jnp.log(one) - 0.5 * jnp.log(2 * jnp.pi)))
 
 
 def resized_noise(

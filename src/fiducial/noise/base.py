@@ -11,13 +11,16 @@ from typing import Any
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from ..posing.coordinates import Points
 from ..posing.unknowns import AbstractUnknown
 
 NoiseParameters = dict[str, Array]
 """Unknown parameters of a noise model by name, in the user's units."""
+
+SiteIndex = Int[Array | np.ndarray, " n"]
+"""For each observation the position of its point among the sites."""
 
 
 class AbstractNoise(eqx.Module):
@@ -27,6 +30,13 @@ class AbstractNoise(eqx.Module):
     replicates, ``index`` the position of each observation's point among the sites,
     and ``parameters`` the unknown parameters by name.
     """
+
+    @property
+    def independent(self) -> bool:
+        """Whether errors are independent, and their distribution depends on the point
+        only, not on the number of the observation.
+        """
+        return False
 
     @abc.abstractmethod
     def check(self, shape: tuple[int, ...], label: str) -> None:
@@ -85,7 +95,7 @@ class AbstractNoise(eqx.Module):
         self,
         y: Float[Array, " n"],
         points: Points,
-        index: np.ndarray,
+        index: SiteIndex,
         k: int,
         parameters: NoiseParameters,
     ) -> Float[Array, " m"]:
@@ -98,7 +108,7 @@ class AbstractNoise(eqx.Module):
         self,
         mean: Float[Array, "k *columns"],
         points: Points,
-        index: np.ndarray,
+        index: SiteIndex,
         k: int,
         parameters: NoiseParameters,
     ) -> Float[Array, "m *columns"]:

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from ..posing.coordinates import Points
 from ..posing.unknowns import AbstractUnknown, Positive
-from .base import AbstractNoise, NoiseParameters
+from .base import AbstractNoise, NoiseParameters, SiteIndex
 
 _STEP = 1.2
 """Factor by which an unknown length is tried longer and shorter in each estimate."""
@@ -133,11 +133,11 @@ class Correlated(AbstractNoise):
         decay: Any = 0.0
         correlated = series[:, None] == series
         for c, values in points.coordinates().items():
-            distance = np.abs(values[:, None] - values)
+            distance = abs(values[:, None] - values)
             if c in self.over:
                 decay = decay + distance / lengths[self.over.index(c)]
             else:
-                correlated &= distance == 0
+                correlated = correlated & (distance == 0)
         shared = jnp.where(correlated, jnp.exp(-decay), 0.0)
         independent = _INDEPENDENT * jnp.eye(len(points))
         return jnp.linalg.cholesky((1 - _INDEPENDENT) * shared + independent)
@@ -161,7 +161,7 @@ class Correlated(AbstractNoise):
         return -jnp.sum(0.5 * z**2 + jnp.log(jnp.diagonal(factor)) + 0.5 * jnp.log(2 * jnp.pi))
 
     def _collapse(
-        self, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+        self, points: Points, index: SiteIndex, k: int, parameters: NoiseParameters
     ) -> tuple[Array, Array, Array]:
         """Return the Cholesky factor ``L`` of the covariance, the whitened design
         ``L^-1 A`` with the matrix ``A`` that repeats means for their observations, and
@@ -174,7 +174,7 @@ class Correlated(AbstractNoise):
         return factor, design, jnp.linalg.cholesky(design.T @ design)
 
     def whiten_data(
-        self, y: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+        self, y: Array, points: Points, index: SiteIndex, k: int, parameters: NoiseParameters
     ) -> Array:
         factor, design, root = self._collapse(points, index, k, parameters)
         return jsl.solve_triangular(
@@ -182,7 +182,7 @@ class Correlated(AbstractNoise):
         )
 
     def whiten_mean(
-        self, mean: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+        self, mean: Array, points: Points, index: SiteIndex, k: int, parameters: NoiseParameters
     ) -> Array:
         root = self._collapse(points, index, k, parameters)[2]
         return (root.T.astype(mean.dtype) @ mean.reshape(k, -1)).reshape(mean.shape)
@@ -213,7 +213,7 @@ class Correlated(AbstractNoise):
             tried = now * jnp.asarray(
                 _STEP ** np.array(list(product((-1, 0, 1), repeat=len(self.over))), float)
             )
-            tried = jnp.clip(tried, *(jnp.asarray(v) for v in self._reach(points)))
+            tried = jnp.clip(tried, *self._reach(points))
         values, variances = jax.lax.map(cost, tried)
         best = jnp.argmin(values)
         found = {}
@@ -224,12 +224,12 @@ class Correlated(AbstractNoise):
             found |= {f"length_{c}": tried[best, i] for i, c in enumerate(self.over)}
         return found
 
-    def _reach(self, points: Points) -> tuple[np.ndarray, np.ndarray]:
+    def _reach(self, points: Points) -> tuple[Array, Array]:
         """Return the shortest and the longest length along each coordinate."""
-        values = [np.unique(points.coordinates()[c]) for c in self.over]
-        shortest = np.array([_SHORTEST * np.diff(v).min() for v in values])
-        longest = np.array([_LONGEST * np.ptp(v) for v in values])
-        return shortest, longest
+        values = jnp.stack([jnp.sort(points.coordinates()[c]) for c in self.over])
+        gaps = jnp.diff(values)
+        nearest = jnp.min(jnp.where(gaps > 0, gaps, jnp.inf), axis=1)
+        return _SHORTEST * nearest, _LONGEST * (values[:, -1] - values[:, 0])
 
     def resize(self, parameters: NoiseParameters, factor: Array) -> NoiseParameters:
         return {

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from ..posing.coordinates import Points
 from ..posing.unknowns import AbstractUnknown, Positive
-from .base import AbstractNoise, NoiseParameters
+from .base import AbstractNoise, NoiseParameters, SiteIndex
 
 _SMALLEST_SIZE = 1e-6
 """Smallest estimate of an error size, relative to the data; it keeps the weights of an
@@ -66,6 +66,10 @@ class Gaussian(AbstractNoise):
     def known(self) -> bool:
         """Whether the size of the errors was given."""
         return self._sd is not None
+
+    @property
+    def independent(self) -> bool:
+        return self._sd is None or not self._sd.ndim
 
     def check(self, shape: tuple[int, ...], label: str) -> None:
         n = math.prod(shape)
@@ -147,7 +151,7 @@ class Gaussian(AbstractNoise):
         )
 
     def _precision(
-        self, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+        self, points: Points, index: SiteIndex, k: int, parameters: NoiseParameters
     ) -> tuple[Array, Array]:
         """Return the precision of each observation, and the square root of that of each
         site's mean.
@@ -156,13 +160,13 @@ class Gaussian(AbstractNoise):
         return weight, jnp.sqrt(jax.ops.segment_sum(weight, index, k))
 
     def whiten_data(
-        self, y: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+        self, y: Array, points: Points, index: SiteIndex, k: int, parameters: NoiseParameters
     ) -> Array:
         weight, root = self._precision(points, index, k, parameters)
         return jax.ops.segment_sum(weight * y, index, k) / root
 
     def whiten_mean(
-        self, mean: Array, points: Points, index: np.ndarray, k: int, parameters: NoiseParameters
+        self, mean: Array, points: Points, index: SiteIndex, k: int, parameters: NoiseParameters
     ) -> Array:
         _, root = self._precision(points, index, k, parameters)
         return root.reshape((-1,) + (1,) * (mean.ndim - 1)).astype(mean.dtype) * mean

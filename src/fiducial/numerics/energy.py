@@ -149,7 +149,7 @@ class Energy:
         means = self.model.observed_means(theta, self._noisy)
         gap = self.gap(means, theta, z)
         weights = jnp.concatenate(
-            [jnp.broadcast_to(self.weights.noisy[g.name], (g.y.size,)) for g in self._noisy]
+            [jnp.broadcast_to(self.weights.noisy[g.name], (g.size,)) for g in self._noisy]
         )
         energy = 0.5 * jnp.sum(counted * weights * gap**2)
         by_products = Evaluation(

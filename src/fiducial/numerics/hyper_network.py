@@ -95,14 +95,14 @@ def encoder_inputs(model: Model, data: Data, z: Float[Array, " n"]) -> Float[Arr
     noisy = [g for g in model.groups if not g.exact]
     middle = (box.upper + box.lower) / 2
     half_width = (box.upper - box.lower) / 2
-    points = np.concatenate([(g.points.array - middle) / half_width for g in noisy])
+    points = jnp.concatenate([(g.points.array - middle) / half_width for g in noisy])
     tiny = jnp.finfo(z.dtype).tiny
     values = [
         (data[g.name] - jnp.mean(data[g.name])) / (jnp.std(data[g.name]) + tiny) for g in noisy
     ]
-    group = np.concatenate([np.full(g.y.size, i) for i, g in enumerate(noisy)])
+    group = np.concatenate([np.full(g.size, i) for i, g in enumerate(noisy)])
     errors = jnp.where(group[:, None] == np.arange(len(noisy)), z[:, None], 0.0)
-    columns = [jnp.asarray(points), jnp.concatenate(values)[:, None], errors]
+    columns = [points, jnp.concatenate(values)[:, None], errors]
     return jnp.concatenate(columns, axis=1).astype(z.dtype)
 
 

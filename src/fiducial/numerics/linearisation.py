@@ -279,7 +279,7 @@ def collapse(
         if g.noise is not None:
             z = errors[g.name]
             raw = g.noise.push(jnp.zeros_like(z), z, g.points, noise[g.name])
-            rows.append(g.noise.whiten_data(raw, g.points, g.index, len(g.sites), noise[g.name]))
+            rows.append(model.targets(g, raw, noise[g.name]))
     return jnp.concatenate(rows)
 
 
@@ -287,6 +287,6 @@ def normal_errors(model: Model, key: Array) -> dict[str, Float[Array, " n"]]:
     """Draw standard normal errors of all noisy observations."""
     noisy = [g for g in model.groups if not g.exact]
     return {
-        g.name: jax.random.normal(jax.random.fold_in(key, i), (g.y.size,), jnp.float64)
+        g.name: g.only_real(jax.random.normal(jax.random.fold_in(key, i), (g.size,), jnp.float64))
         for i, g in enumerate(noisy)
     }

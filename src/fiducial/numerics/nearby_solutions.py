@@ -144,7 +144,7 @@ class NearbySolutions:
         turn = self.turn(view)
         log_volume = 0.5 * eliminate(gram, gram[:, :0])[1] - solve_small(turn, turn[:, :0])[1]
         zero = jnp.asarray(0.0)
-        size = sum((0.5 * g.y.size * jnp.log(rss[g.name]) for g in unknown), start=zero)
+        size = sum((0.5 * g.count * jnp.log(rss[g.name]) for g in unknown), start=zero)
         misfit = sum((0.5 * rss[g.name] for g in noisy if g not in unknown), start=zero)
         return log_volume - size - misfit
 

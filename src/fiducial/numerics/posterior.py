@@ -167,7 +167,7 @@ def _sizes_of_measured_physics(model: Model) -> dict[str, float]:
     sizes = {}
     for g in model.groups:
         if g.physics and g.noise is not None and not model.size_unknown(g):
-            in_errors = g.noise.pull(jnp.zeros(g.y.size), jnp.ones(g.y.size), g.points, {})
+            in_errors = g.noise.pull(jnp.zeros(g.size), jnp.ones(g.size), g.points, {})
             sizes[g.name] = float(1 / np.mean(in_errors))
     return sizes
 

@@ -84,25 +84,25 @@ def propose_draw(model: Model, fit: Linearisation, key: Array) -> Proposal:
             linear_rss={},
         )
     if len(noisy) == 1:
-        drawn = _draw_one_size(fit, errors, inside, undone)
+        drawn = _draw_one_size(noisy[0], fit, errors, inside, undone)
     else:
         drawn = _draw_sizes(model, fit, unknown, shaped, key)
     return _weigh(model, fit, unknown, drawn)
 
 
 def _draw_one_size(
-    fit: Linearisation, errors: dict[str, Array], inside: Array, undone: Array
+    group: Group, fit: Linearisation, errors: dict[str, Array], inside: Array, undone: Array
 ) -> _Drawn:
     """Draw the size of the only group from its exact pivot,
     ``s^2 = RSS / |(I - P) z|^2``.
     """
-    ((name, z),) = errors.items()
+    name, z = group.name, errors[group.name]
     rss = jnp.sum(fit.errors[name] ** 2) - jnp.sum(undone**2)
     size = jnp.sqrt(rss / (jnp.sum(z**2) - jnp.sum(fit.share * inside**2)))
     return _Drawn(
         sizes={name: size},
         rss={name: rss},
-        freedom={name: float(z.size) - jnp.sum(fit.share)},
+        freedom={name: group.count - jnp.sum(fit.share)},
         mean=undone,
         goal=undone - size * inside,
         precision=jnp.eye(undone.size) / size**2,
@@ -122,10 +122,10 @@ def _draw_sizes(
     freedom = {}
     for i, g in enumerate(unknown):
         taken = jnp.sum(jnp.where(rows_of(model, g.name)[:, None], fit.basis**2 * fit.share, 0.0))
-        freedom[g.name] = jnp.maximum(1.0, jnp.round(g.y.size - taken))
+        freedom[g.name] = jnp.maximum(1.0, jnp.round(g.count - taken))
         own_key = jax.random.fold_in(key, _FURTHER_KEYS + i)
-        normal = jax.random.normal(own_key, (g.y.size,), jnp.float64)
-        counted = jnp.where(jnp.arange(g.y.size) < freedom[g.name], normal, 0.0)
+        normal = jax.random.normal(own_key, (g.size,), jnp.float64)
+        counted = jnp.where(jnp.arange(g.size) < freedom[g.name], normal, 0.0)
         sizes[g.name] = jnp.sqrt(rss[g.name] / jnp.sum(counted**2))
     weight = sum(jnp.where(rows_of(model, g), 1 / sizes[g], 0.0) for g in sizes)
     precision = informed_block((fit.basis.T * weight**2) @ fit.basis, informed)
@@ -157,7 +157,7 @@ def _weigh(model: Model, fit: Linearisation, unknown: list[Group], drawn: _Drawn
     linear_rss = {}
     for g in unknown:
         own = rows_of(model, g.name)
-        n = g.y.size
+        n = g.count
         size = drawn.sizes[g.name]
         change = jnp.where(own, moved**2 - 2 * fit.residual * moved, 0.0)
         linear = jnp.sum(fit.errors[g.name] ** 2) + jnp.sum(change)

@@ -173,7 +173,7 @@ def _variances(model: Model, fit: Linearisation) -> dict[str, Array]:
     """Return the variances of the errors of each noisy group."""
     noise = model.noise(fit.theta)
     return {
-        g.name: g.noise.push(jnp.zeros(g.y.size), jnp.ones(g.y.size), g.points, noise[g.name]) ** 2
+        g.name: g.noise.push(jnp.zeros(g.size), jnp.ones(g.size), g.points, noise[g.name]) ** 2
         for g in model.groups
         if g.noise is not None
     }

@@ -109,9 +109,11 @@ class Continuation(NamedTuple):
         """Return what a step shows about the fit at the present weight."""
         model = self.model
         accepted = step.accepted
-        noisy_rows = sum(len(g.sites) for g in model.groups if not g.exact)
+        noisy_rows = sum(g.site_count for g in model.groups if not g.exact)
         size_unknown = any(model.size_unknown(g) for g in model.groups)
-        largest_misfit = (_MET_WITH_PILOT_SIZE if size_unknown else _MET) * max(1, noisy_rows)
+        largest_misfit = (_MET_WITH_PILOT_SIZE if size_unknown else _MET) * jnp.maximum(
+            1, noisy_rows
+        )
         size = 1 + step.cost
         had_its_steps = model.points_may_move & (state.steps_at_weight >= _STEPS_PER_WEIGHT)
         return Conditions(

@@ -61,8 +61,9 @@ class Adam(AbstractPhase):
             terms = {}
             means = model.observed_means(theta)
             for g in model.groups:
-                residual = means[g.name] - data[g.name]
-                terms[g.name] = jnp.mean((residual / model.scales[g.name]) ** 2)
+                unit = jnp.asarray(model.scales[g.name], self.dtype)
+                off = g.only_real((means[g.name] - data[g.name]) / unit)
+                terms[g.name] = jnp.sum(off**2) / g.count
             return jnp.sum(jnp.stack(list(terms.values()))), terms
 
         (total, terms), gradient = jax.value_and_grad(loss, has_aux=True)(state.theta)

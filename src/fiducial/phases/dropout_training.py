@@ -136,9 +136,12 @@ class DropoutTraining(AbstractPhase):
         """Return the factors to parameters that act in the user's units."""
         return jnp.asarray(model.unit_factors if self.plain else 1.0, self.dtype)
 
-    def _sizes(self, model: Model) -> dict[str, float]:
+    def _sizes(self, model: Model) -> dict[str, Array]:
         """Return for each group the unit in which its residuals are measured."""
-        return {g.name: 1.0 if self.plain else model.scales[g.name] for g in model.groups}
+        return {
+            g.name: jnp.asarray(1.0 if self.plain else model.scales[g.name], self.dtype)
+            for g in model.groups
+        }
 
     def _means(
         self, model: Model, theta: Array, rates: Array, group: Group, key: PRNGKeyArray
@@ -175,7 +178,8 @@ class DropoutTraining(AbstractPhase):
         """
         sizes = self._sizes(model)
         noisy = [g for g in model.groups if not g.exact]
-        scale = max(model.scales[g.name] / sizes[g.name] for g in noisy) ** 2
+        ratios = jnp.stack([model.scales[g.name] / sizes[g.name] for g in noisy])
+        scale = jnp.max(ratios) ** 2
         worth = model.precision(theta) ** 2 * sum(len(g.sites) for g in noisy) / scale
         cost = divergence(model, theta * self._unit(model), rates, self.length_scale)
         return (2 / worth * cost).astype(self.dtype)

@@ -234,7 +234,7 @@ class FiducialChain(AbstractPhase):
         has no gradient, or random ones.
         """
         if self.plain:
-            count = sum(g.y.size for g in model.groups if not g.exact)
+            count = sum(g.size for g in model.groups if not g.exact)
             return jax.random.normal(key, (count,), self.dtype)
         return jnp.concatenate([fit.errors[g.name] for g in model.groups if not g.exact])
 
@@ -245,7 +245,7 @@ class FiducialChain(AbstractPhase):
         programs of their own in every iteration.
         """
         dynamics, thin = self.dynamics, self.sampling.thin
-        count = sum(g.y.size for g in setting.model.groups if not g.exact)
+        count = sum(g.size for g in setting.model.groups if not g.exact)
 
         def scheduled(now: Array) -> Any:
             values = (

@@ -55,6 +55,7 @@ from jaxtyping import Array, Bool, PRNGKeyArray
 
 from ..device import Effort
 from ..model.model import Data, Model
+from ..model.residuals import log_density
 from ..numerics.least_squares import Damping
 from ._lm_continuation import CONVERGED_FROM, Continuation
 from ._lm_step import LMState, Step, sum_of_squares, take_step
@@ -222,7 +223,7 @@ class LevenbergMarquardt(AbstractPhase):
         the cost at the last weight.
         """
         known = [g for g in model.groups if not g.exact and not model.size_unknown(g)]
-        count = sum(len(g.sites) for g in known)
+        count = sum(g.site_count for g in known)
         largest = count + _IMPLAUSIBLE_SDS * jnp.sqrt(2.0 * count) + _IMPLAUSIBLE_EXTRA
         implausible = sum_of_squares(rows[g.name] for g in known) > largest
         # data that are met while the physics is tightened are nearly there: another
@@ -247,7 +248,7 @@ class LevenbergMarquardt(AbstractPhase):
         # what the noise sizes add to the likelihood: its value at a residual of zero
         sizes = sum(
             (
-                g.noise.log_prob(data[g.name], data[g.name], g.points, noise[g.name])
+                log_density(g, data[g.name], data[g.name], noise[g.name])
                 for g in model.groups
                 if g.noise is not None
             ),
@@ -262,11 +263,11 @@ class LevenbergMarquardt(AbstractPhase):
 
 def _info(model: Model, state: LMState, step: Step) -> Info:
     """Return the numbers of a step that a person looks at."""
-    exact_rows = sum(len(g.sites) for g in model.groups if g.exact)
+    exact_rows = sum(g.site_count for g in model.groups if g.exact)
     of_trial = {
         "loss": step.cost,
         "misfit": step.misfit,
-        "physics": jnp.sqrt(step.physics / max(1, exact_rows)),
+        "physics": jnp.sqrt(step.physics / jnp.maximum(1, exact_rows)),
     }
     return {
         **{name: jnp.where(step.accepted, v, jnp.nan) for name, v in of_trial.items()},

@@ -128,6 +128,6 @@ def simulated_data(
     simulated = dict(data)
     for i, g in enumerate(model.groups):
         if g.noise is not None:
-            z = jax.random.normal(jax.random.fold_in(key, i), (g.y.size,), fit.dtype)
+            z = jax.random.normal(jax.random.fold_in(key, i), (g.size,), fit.dtype)
             simulated[g.name] = g.noise.push(means[g.name], z, g.points, noise[g.name])
     return model, simulated

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ..noise.base import AbstractNoise
@@ -29,7 +30,12 @@ class Group:
         output: the output that is observed directly, or None.
         physics: whether the quantity is the residual of the equation.
         first: for each site, the position of its first observation among the data.
+        has_constant_value: whether an equation holds exactly, with one right-hand side
+            at all points.
         filling: whether a rule that fills the domain chose the points, and not a user.
+        real: one for each observation, zero for those that only pad a data set to the
+            size of others (see ``model.placement``); None where all are real.
+        real_sites: the same for sites.
         observation: position among the problem's observations of the one that the group
             belongs to; None for collocation points.
     """
@@ -45,7 +51,10 @@ class Group:
     output: str | None
     physics: bool
     first: np.ndarray
+    has_constant_value: bool = False
     filling: bool = False
+    real: Any = None
+    real_sites: Any = None
     observation: int | None = None
 
     @classmethod
@@ -91,6 +100,7 @@ class Group:
             output=output,
             physics=physics,
             first=first,
+            has_constant_value=noise is None and physics and bool(np.ptp(y) == 0),
         )
 
     @property
@@ -99,9 +109,30 @@ class Group:
         return self.noise is None
 
     @property
-    def has_constant_value(self) -> bool:
-        """Whether an equation holds exactly, with one right-hand side at all points."""
-        return self.exact and self.physics and bool(np.ptp(self.y) == 0)
+    def size(self) -> int:
+        """Length of arrays with a number for each observation, padded ones included."""
+        return len(self.points)
+
+    @property
+    def count(self) -> Any:
+        """Number of observations."""
+        return self.size if self.real is None else jnp.sum(self.real)
+
+    @property
+    def site_count(self) -> Any:
+        """Number of sites."""
+        return len(self.sites) if self.real_sites is None else jnp.sum(self.real_sites)
+
+    def only_real(self, numbers: Any) -> Any:
+        """Return a number for each observation with zeros for padded ones."""
+        return numbers if self.real is None else numbers * self.real.astype(numbers.dtype)
+
+    def only_real_sites(self, rows: Any) -> Any:
+        """Return a row for each site with zeros for padded ones."""
+        if self.real_sites is None:
+            return rows
+        real = self.real_sites.astype(rows.dtype)
+        return rows * real.reshape((-1,) + (1,) * (rows.ndim - 1))
 
     @property
     def may_move(self) -> bool:
@@ -122,7 +153,9 @@ class Group:
             points=sites,
             sites=sites,
             index=np.arange(most),
-            y=self.y[first],
+            real=None if self.real is None else self.real_sites[kept],
+            real_sites=None if self.real_sites is None else self.real_sites[kept],
+            y=_taken(self.y, first),
             shape=(most,),
             first=first,
         )
@@ -133,3 +166,10 @@ class Group:
             return {}
         with jax.enable_x64(True):
             return self.noise.unknowns(self.y, self.points, self.index)
+
+
+def _taken(values: np.ndarray, positions: Any) -> Any:
+    """Return the values at some positions, which may be traced."""
+    if isinstance(positions, np.ndarray):
+        return values[positions]
+    return jnp.asarray(values)[positions]

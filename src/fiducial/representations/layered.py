@@ -4,6 +4,7 @@ Methods that need it ask whether a model's representation is an ``AbstractLayere
 """
 
 import abc
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float
@@ -48,7 +49,7 @@ class AbstractLayered(AbstractRepresentation):
         """
 
     @abc.abstractmethod
-    def unit_factors(self) -> np.ndarray:
+    def unit_factors(self) -> Any:
         """Return factors that turn the parameters into those of a network that takes
         inputs and gives outputs in the user's units, offsets left aside.
 

@@ -3,9 +3,11 @@ polynomial around it.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -90,12 +92,15 @@ def scaled_hidden_units(layers: Layers, factors: Float[Array, " u"]) -> Layers:
 
 
 def join_layers(
-    layers: Layers, number: Callable[[int, int, tuple[int, ...]], np.ndarray]
-) -> np.ndarray:
+    layers: Layers, number: Callable[[int, int, tuple[int, ...]], Any], others: int
+) -> Any:
     """Return ``number(layer, number of layers, shape)`` for every weight and bias, in
-    one vector in the order of the parameters.
+    one vector in the order of the parameters, with ones for ``others`` parameters
+    after them.
     """
     leaves = jax.tree.leaves(layers)
     count = len(leaves) // 2  # all matrices, then all biases
     own = [number(i % count, count, leaf.shape) for i, leaf in enumerate(leaves)]
-    return np.concatenate([v.ravel() for v in own])
+    numbers = [*(v.ravel() for v in own), np.ones(others)]
+    traced = any(isinstance(v, jax.Array) for v in numbers)
+    return jnp.concatenate(numbers) if traced else np.concatenate(numbers)

@@ -164,8 +164,8 @@ class NetworkRepresentation(AbstractLayered):
 
         return self._by_layer(mask)
 
-    def unit_factors(self) -> np.ndarray:
-        def factor(layer: int, count: int, shape: tuple[int, ...]) -> np.ndarray:
+    def unit_factors(self) -> Any:
+        def factor(layer: int, count: int, shape: tuple[int, ...]) -> Any:
             is_matrix = len(shape) == 2
             first = 1 / self.numbers.unit if layer == 0 and is_matrix else 1.0
             last: Any = 1.0
@@ -267,16 +267,16 @@ class NetworkRepresentation(AbstractLayered):
 
         return indices_used(of_function, rows, len(self.problem.outputs))
 
-    def _by_layer(self, number: Callable[[int, int, tuple[int, ...]], np.ndarray]) -> np.ndarray:
+    def _by_layer(self, number: Callable[[int, int, tuple[int, ...]], Any]) -> Any:
         """Return ``number(layer, number of layers, shape)`` for the parameters of an
         MLP, and one for all others.
         """
-        numbers = np.ones(self.size)
-        if isinstance(self.problem.recipe, MLP):
-            theta = jax.ShapeDtypeStruct((self.size,), jnp.float64)
-            own = join_layers(jax.eval_shape(self.parts, theta)["field"], number)
-            numbers[: own.size] = own
-        return numbers
+        if not isinstance(self.problem.recipe, MLP):
+            return np.ones(self.size)
+        theta = jax.ShapeDtypeStruct((self.size,), jnp.float64)
+        layers = jax.eval_shape(self.parts, theta)["field"]
+        count = sum(leaf.size for leaf in jax.tree.leaves(layers))
+        return join_layers(layers, number, self.size - count)
 
     def _series(
         self,

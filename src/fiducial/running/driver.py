@@ -18,6 +18,7 @@ import numpy as np
 from ..device import Effort
 from ..methods.base import AbstractMethod, Outcome
 from ..model.model import Data, Model
+from ..model.placement import Placement, check_padding
 from ..phases.base import AbstractPhase, Keep, keep_all
 from ..status import Status
 from .checkpoint import Checkpoint
@@ -25,7 +26,7 @@ from .compiled import Compiled
 from .identity import run_identity
 from .interrupts import catch_interrupt
 from .lanes import at_once, joined, one_lane_per_core
-from .phase_program import PhaseProgram
+from .phase_program import Measured, PhaseProgram
 from .position import Position, must_agree, restore
 from .progress import Progress, progress_of
 from .records import Records, extra_so_far, holds_draws, outcome
@@ -61,16 +62,25 @@ class Runner:
         model: the problem made computable.
         method: the method.
         keep: what to keep of each draw; by default what a result is made of.
+        own_placements: whether each data set of a batch was measured at places of its
+            own, which ``run`` is then given.
     """
 
-    def __init__(self, model: Model, method: AbstractMethod, *, keep: Keep = keep_all):
+    def __init__(
+        self,
+        model: Model,
+        method: AbstractMethod,
+        *,
+        keep: Keep = keep_all,
+        own_placements: bool = False,
+    ):
         self.model = model
         self.method = method
         self.seconds = {"compile": 0.0, "run": 0.0}
         """Seconds of compiling and of running so far."""
         most = at_once(method.lane_bytes(model))
         self._programs = [
-            PhaseProgram(model, phase, keep, self.seconds, most=most)
+            PhaseProgram(model, phase, keep, self.seconds, most=most, own_placements=own_placements)
             for phase in method.phases(model)
         ]
         self._prepared: set[tuple[int, ...]] = set()
@@ -83,6 +93,7 @@ class Runner:
         *,
         seed: int,
         first: int = 0,
+        placement: Placement | None = None,
         checkpoint: Checkpoint | None = None,
         resume: bool = False,
         report: Report | None = None,
@@ -95,6 +106,8 @@ class Runner:
             seed: seed of all random numbers.
             first: number of the first data set, for random keys, so that a data set's
                 answer does not depend on the shard it is in.
+            placement: where was measured, with a leading axis for data sets that have
+                places of their own; by default where the problem's own data were.
             checkpoint: where to store progress.
             resume: go on from the checkpoint.
             report: called after every chunk.
@@ -105,7 +118,7 @@ class Runner:
         """
         before = dict(self.seconds)
         data = {name: np.asarray(y) for name, y in data.items()}
-        data = data if one_lane_per_core() else jax.device_put(data)
+        measured = self._measured(data, placement)
         lanes = len(next(iter(data.values()))), self.method.chains
         keys = self._keys(np.asarray(seed), first + np.arange(lanes[0]), np.arange(lanes[1]))
         position = Position.at_start(lanes, len(self._programs))
@@ -113,14 +126,14 @@ class Runner:
             identity = run_identity(self.model, self.method, data, seed, first)
             if resume and checkpoint.exists():
                 must_agree(checkpoint, identity)
-                position = restore(checkpoint, self._programs, data, keys, position)
+                position = restore(checkpoint, self._programs, measured, keys, position)
             checkpoint.begin(identity)
         begin = begin or _say_nothing
         begin("compiling", None)
-        self._compile(data, keys, position)
+        self._compile(measured, keys, position)
         with catch_interrupt() as interrupted:
             batch = _Batch(
-                data=data,
+                measured=measured,
                 keys=keys,
                 checkpoint=checkpoint,
                 report=report or _say_nothing,
@@ -149,7 +162,7 @@ class Runner:
                 position,
                 phase=i,
                 step=0,
-                state=program.start(batch.data, batch.keys[i], position.state),
+                state=program.start(batch.measured, batch.keys[i], position.state),
                 status=_ready(position.status),
             )
         else:
@@ -168,7 +181,7 @@ class Runner:
         """Run one chunk, store it and report it."""
         phase = program.phase
         state, status, recorded, step = program.chunk(
-            batch.data,
+            batch.measured,
             batch.keys[position.phase],
             position.state,
             position.status,
@@ -228,7 +241,7 @@ class Runner:
         # batch the starts are taken as many at a time as the run had chains, so that its
         # program serves again.
         together = len(starts) if one_lane_per_core() else self.method.chains
-        one_set = {name: np.asarray(y)[None] for name, y in data.items()}
+        one_set = self._measured({name: np.asarray(y)[None] for name, y in data.items()})
         ended = []
         statuses = []
         with catch_interrupt() as interrupted:
@@ -252,7 +265,30 @@ class Runner:
                 statuses.append(status[0])
         return np.concatenate(ended)[: len(starts)], np.concatenate(statuses)[: len(starts)]
 
-    def _compile(self, data: Data, keys: Any, position: Position) -> None:
+    def _measured(self, data: Data, placement: Placement | None = None) -> Measured:
+        """Return what programs are given, on the device where one program runs all
+        lanes.
+        """
+        if placement is None:
+            placement = self.model.placement
+        else:
+            self._check_padding(placement)
+        measured = Measured(placement, data)
+        return measured if one_lane_per_core() else jax.device_put(measured)
+
+    def _check_padding(self, placement: Placement) -> None:
+        """Raise a ``ValueError`` if data sets are padded and the method, or a noise
+        model, does not allow that.
+        """
+        if any(own.real is not None for own in placement.groups):
+            if not self.method.takes_padding:
+                raise ValueError(
+                    f"{self.method.name}: data sets with different numbers of observations do not"
+                    " fit into one run; use efi-direct, efi-linear or pinn"
+                )
+            check_padding(self.model.groups, placement)
+
+    def _compile(self, measured: Measured, keys: Any, position: Position) -> None:
         """Compile all phases at the same time, once for each shape of batch.
 
         Nothing runs meanwhile, since it would take cores from the compiler.
@@ -264,11 +300,11 @@ class Runner:
         to_do = []
         for i, program in list(enumerate(self._programs))[position.phase :]:
             if i > position.phase or position.step == 0:
-                shapes = program.prepare_start(data, keys[i], shapes)
+                shapes = program.prepare_start(measured, keys[i], shapes)
             to_do.append((program, keys[i], shapes))
         # the last phase is the one that draws, and takes longest to compile
         for program, own, state in reversed(to_do):
-            program.prepare_chunk(data, own, state, position.status)
+            program.prepare_chunk(measured, own, state, position.status)
         for program in self._programs:
             program.wait()
 
@@ -282,7 +318,7 @@ class _Batch:
     """What stays the same while a batch of data sets is run.
 
     Attributes:
-        data: observed values by group, (data set, n).
+        measured: placement and data of all data sets.
         keys: for each phase the random keys of all lanes.
         checkpoint: where to store progress, or None.
         report: called after every chunk.
@@ -290,7 +326,7 @@ class _Batch:
         interrupted: set after Ctrl-C.
     """
 
-    data: Data
+    measured: Measured
     keys: Any
     checkpoint: Checkpoint | None
     report: Report

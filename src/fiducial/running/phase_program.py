@@ -1,7 +1,7 @@
 """One phase of a method, compiled, for all data sets and chains."""
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,6 +9,7 @@ import numpy as np
 
 from ..device import Effort
 from ..model.model import Data, Model
+from ..model.placement import Placement
 from ..phases.base import AbstractPhase, Drawn, Keep
 from ..status import Status
 from .compiled import Compiled
@@ -20,14 +21,27 @@ _LARGE_BATCH = 64
 """Number of data sets from which on those that are done are left out of a batch, once only
 a quarter of them is running."""
 _START = (1, 2, 2)
-"""Leading axes of lanes that the arguments of a start have (see ``Lanes``): data, state of
-the phase before, keys."""
+"""Leading axes of lanes that the arguments of a start have (see ``Lanes``), the placement
+aside: data, state of the phase before, keys."""
 _CHUNK = (1, 2, 2, 2, 0)
-"""Leading axes of lanes that the arguments of a chunk have: data, state, status, keys, first
-step."""
+"""Leading axes of lanes that the arguments of a chunk have, the placement aside: data, state,
+status, keys, first step."""
 _CHUNK_APART = (1, 2, 2, 2, 2)
 """Leading axes of lanes that the arguments of a chunk have where each lane has a first step
 of its own."""
+
+
+class Measured(NamedTuple):
+    """What a program is given about all data sets.
+
+    Attributes:
+        placement: where was measured: for all data sets together, or for each of them,
+            with a leading axis (see ``PhaseProgram``).
+        data: observed values by group, (data set, n).
+    """
+
+    placement: Placement
+    data: Data
 
 
 class PhaseProgram:
@@ -43,6 +57,7 @@ class PhaseProgram:
         keep: what to keep of each draw.
         seconds: where to add up the seconds of compiling and running.
         most: largest number of lanes that run at the same time.
+        own_placements: whether each data set has a placement of its own.
     """
 
     def __init__(
@@ -53,8 +68,13 @@ class PhaseProgram:
         seconds: dict[str, float],
         *,
         most: int,
+        own_placements: bool = False,
     ):
         self.model = model
+        placements = (1 if own_placements else 0,)
+        self._own_placements = own_placements
+        self._start_axes = placements + _START
+        self._chunk_axes = placements + _CHUNK
         self.phase = phase
         self.keep = keep
         every = phase.record_every
@@ -62,35 +82,38 @@ class PhaseProgram:
         # interrupt is answered soon
         self.records_per_chunk = min(_MOST_RECORDS, max(1, -(-phase.steps // (20 * every))))
         self.chunk_steps = every * self.records_per_chunk
-        self._start = Lanes(self._lane_start, _START, seconds, effort=Effort.RUNS_ONCE, most=most)
+        self._start = Lanes(
+            self._lane_start, self._start_axes, seconds, effort=Effort.RUNS_ONCE, most=most
+        )
         self._chunk = Lanes(
             self._lane_chunk,
-            _CHUNK_APART if one_lane_per_core() else _CHUNK,
+            placements + _CHUNK_APART if one_lane_per_core() else self._chunk_axes,
             seconds,
             effort=phase.effort,
             most=most,
         )
         self._few = Compiled(self._some, seconds, effort=phase.effort)
 
-    def prepare_start(self, data: Data, keys: Any, previous: Any) -> Any:
+    def prepare_start(self, measured: Measured, keys: Any, previous: Any) -> Any:
         """Begin to compile the start.
 
         Arguments:
-            data: observed values by group.
+            measured: placement and data.
             keys: the random keys.
             previous: shapes of the last state of the phase before.
 
         Returns:
             Shapes of the first state of this phase.
         """
-        return self._start.prepare(data, previous, keys)
+        return self._start.prepare(*measured, previous, keys)
 
-    def prepare_chunk(self, data: Data, keys: Any, state: Any, status: np.ndarray) -> None:
+    def prepare_chunk(self, measured: Measured, keys: Any, state: Any, status: np.ndarray) -> None:
         """Begin to compile a chunk of steps, for a state of these shapes."""
         first = np.zeros(status.shape, int) if one_lane_per_core() else np.asarray(0)
-        self._chunk.prepare(data, state, status, keys, first)
+        self._chunk.prepare(*measured, state, status, keys, first)
         if self._thins(state, status):
-            self._few.prepare(data, state, status, keys, np.asarray(0), np.arange(len(status) // 4))
+            rows = np.arange(len(status) // 4)
+            self._few.prepare(*measured, state, status, keys, np.asarray(0), rows)
 
     def wait(self) -> None:
         """Wait until everything is compiled."""
@@ -98,12 +121,12 @@ class PhaseProgram:
         self._chunk.wait()
         self._few.wait()
 
-    def start(self, data: Data, keys: Any, previous: Any) -> Any:
+    def start(self, measured: Measured, keys: Any, previous: Any) -> Any:
         """Return the first state of every lane, from the last state of the phase before."""
-        return self._start(data, previous, keys)
+        return self._start(*measured, previous, keys)
 
     def chunk(
-        self, data: Data, keys: Any, state: Any, status: Any, step: int
+        self, measured: Measured, keys: Any, state: Any, status: Any, step: int
     ) -> tuple[Any, Any, Any, int]:
         """Run ``chunk_steps`` steps from ``step`` on every lane that is running, or several
         times that number where cores are free for them.
@@ -116,12 +139,14 @@ class PhaseProgram:
         idle = ~(status == Status.RUNNING.value).any(axis=1)
         few = len(status) // 4
         if one_lane_per_core():
-            state, after, recorded, end = self._beside(data, keys, state, status, step)
+            state, after, recorded, end = self._beside(measured, keys, state, status, step)
         elif self._thins(state, status) and np.sum(~idle) <= few:
             rows = np.argsort(idle, kind="stable")[:few]
-            state, after, recorded = self._few(data, state, status, keys, np.asarray(step), rows)
+            state, after, recorded = self._few(
+                *measured, state, status, keys, np.asarray(step), rows
+            )
         else:
-            state, after, recorded = self._chunk(data, state, status, keys, np.asarray(step))
+            state, after, recorded = self._chunk(*measured, state, status, keys, np.asarray(step))
         return (
             state,
             np.asarray(after),
@@ -130,7 +155,7 @@ class PhaseProgram:
         )
 
     def _beside(
-        self, data: Data, keys: Any, state: Any, status: np.ndarray, step: int
+        self, measured: Measured, keys: Any, state: Any, status: np.ndarray, step: int
     ) -> tuple[Apart, np.ndarray, Any, int]:
         """Run one lane on each core; where that leaves cores idle, these run the next
         chunks of a phase whose steps are independent.
@@ -139,21 +164,21 @@ class PhaseProgram:
         times = 1
         if self.phase.independent:
             times = min(left, max(1, self._chunk.at_once // status.size))
-        found = self._chunks(data, keys, state, status, step, times)
+        found = self._chunks(measured, keys, state, status, step, times)
         # a lane that diverged takes no part in the chunks after that
         if times > 1 and (found[1] != status).any():
-            found = self._chunks(data, keys, state, status, step, 1)
+            found = self._chunks(measured, keys, state, status, step, 1)
         return found
 
     def _chunks(
-        self, data: Data, keys: Any, state: Any, status: np.ndarray, step: int, times: int
+        self, measured: Measured, keys: Any, state: Any, status: np.ndarray, step: int, times: int
     ) -> tuple[Apart, np.ndarray, Any, int]:
         """Run ``times`` successive chunks of every lane at the same time."""
         sets, chains = status.shape
         firsts = step + self.chunk_steps * np.arange(times)
         repeated, own = (np.repeat(np.asarray(v), times, axis=1) for v in (status, keys))
         new, after, recorded = self._chunk(
-            data,
+            *measured,
             apart(state, 2, (sets, chains)).repeated(times),
             repeated,
             own,
@@ -181,25 +206,37 @@ class PhaseProgram:
             and jax.eval_shape(self.phase.draw, state) is None
         )
 
-    def state_shapes(self, data: Data, keys: Any, previous: Any) -> Any:
+    def state_shapes(self, measured: Measured, keys: Any, previous: Any) -> Any:
         """Return shapes of the state, found without computing it."""
-        return jax.eval_shape(in_batch(self._lane_start, _START), data, previous, keys)
+        start = in_batch(self._lane_start, self._start_axes)
+        return jax.eval_shape(start, *measured, previous, keys)
 
-    def record_shapes(self, data: Data, keys: Any, state: Any, status: Any) -> Any:
+    def record_shapes(self, measured: Measured, keys: Any, state: Any, status: Any) -> Any:
         """Return shapes of what a chunk records, found without computing it."""
-        return jax.eval_shape(
-            in_batch(self._lane_chunk, _CHUNK), data, state, status, keys, np.asarray(0)
-        )[2]
+        chunk = in_batch(self._lane_chunk, self._chunk_axes)
+        return jax.eval_shape(chunk, *measured, state, status, keys, np.asarray(0))[2]
 
-    def _lane_start(self, data: Data, previous: Any, key: Any) -> Any:
+    def _lane_start(self, placement: Placement, data: Data, previous: Any, key: Any) -> Any:
         """Return the first state of one lane; key 0 is that of the start."""
         own = jax.random.fold_in(jax.random.wrap_key_data(key), 0)
-        return self.phase.init(self.model, data, previous, key=own)
+        return self.phase.init(self.model.placed(placement), data, previous, key=own)
 
-    def _some(self, data: Data, state: Any, status: Any, keys: Any, first: Any, rows: Any) -> Any:
+    def _some(
+        self,
+        placement: Placement,
+        data: Data,
+        state: Any,
+        status: Any,
+        keys: Any,
+        first: Any,
+        rows: Any,
+    ) -> Any:
         """Run a chunk of the data sets ``rows``; the others record not-a-number."""
         some, now, running, own = jax.tree.map(lambda v: v[rows], (data, state, status, keys))
-        new, after, recorded = in_batch(self._lane_chunk, _CHUNK)(some, now, running, own, first)
+        if self._own_placements:
+            placement = jax.tree.map(lambda v: v[rows], placement)
+        chunk = in_batch(self._lane_chunk, self._chunk_axes)
+        new, after, recorded = chunk(placement, some, now, running, own, first)
         state = jax.tree.map(lambda whole, part: whole.at[rows].set(part), state, new)
         missing = jax.tree.map(
             lambda v: jnp.full((len(status), *v.shape[1:]), jnp.nan, v.dtype), recorded
@@ -207,15 +244,17 @@ class PhaseProgram:
         recorded = jax.tree.map(lambda whole, part: whole.at[rows].set(part), missing, recorded)
         return state, status.at[rows].set(after), recorded
 
-    def _lane_chunk(self, data: Data, state: Any, status: Any, key: Any, first: Any) -> Any:
+    def _lane_chunk(
+        self, placement: Placement, data: Data, state: Any, status: Any, key: Any, first: Any
+    ) -> Any:
         """Run a chunk of steps of one lane from the step ``first``; return its state, its
         status and what was recorded.
         """
-        phase = self.phase
+        phase, model = self.phase, self.model.placed(placement)
         key = jax.random.wrap_key_data(key)
         # jitted so that it is traced once: for its shapes here, and in the loop below
         step_once = jax.jit(
-            lambda state, progress, key: phase.step(self.model, data, state, progress, key=key)
+            lambda state, progress, key: phase.step(model, data, state, progress, key=key)
         )
 
         def step(k: Any, carry: Any) -> Any:
@@ -231,7 +270,7 @@ class PhaseProgram:
             drawn = phase.draw(state)
             kept = None
             if drawn is not None:
-                kept = self._kept(phase.view(self.model, state), data, drawn)
+                kept = self._kept(phase.view(model, state), data, drawn)
             return carry, (info, kept)
 
         info_before = jax.tree.map(

@@ -7,11 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..model.model import Data
 from ..status import Status
 from .checkpoint import Checkpoint
 from .identity import differences
-from .phase_program import PhaseProgram
+from .phase_program import Measured, PhaseProgram
 from .records import Records
 
 
@@ -72,7 +71,11 @@ def must_agree(checkpoint: Checkpoint, identity: dict[str, Any]) -> None:
 
 
 def restore(
-    checkpoint: Checkpoint, programs: list[PhaseProgram], data: Data, keys: Any, start: Position
+    checkpoint: Checkpoint,
+    programs: list[PhaseProgram],
+    measured: Measured,
+    keys: Any,
+    start: Position,
 ) -> Position:
     """Return the newest position that a checkpoint holds whole, or the start.
 
@@ -82,13 +85,13 @@ def restore(
     Arguments:
         checkpoint: the checkpoint.
         programs: the compiled phases.
-        data: observed values by group, (data set, n).
+        measured: placement and data.
         keys: for each phase the random keys of all lanes.
         start: the position of a run that has not begun.
     """
     states: list[Any] = []
     for i, program in enumerate(programs):
-        states.append(program.state_shapes(data, keys[i], states[-1] if states else None))
+        states.append(program.state_shapes(measured, keys[i], states[-1] if states else None))
     stored = checkpoint.newest()
     checkpoint.forget_after(stored.number if stored else 0)
     if stored is None:
@@ -100,7 +103,7 @@ def restore(
     for chunk in stored.records:
         i = chunk.position["phase"]
         if i not in structures:
-            shapes = programs[i].record_shapes(data, keys[i], states[i], status)
+            shapes = programs[i].record_shapes(measured, keys[i], states[i], status)
             structures[i] = jax.tree.structure(shapes)
         records[i].append(jax.tree.unflatten(structures[i], chunk.leaves))
     structure = jax.tree.structure(states[where["phase"]])
