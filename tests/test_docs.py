@@ -12,6 +12,7 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
 
 import fiducial as fd
 from fiducial import catalogue
@@ -109,6 +110,7 @@ def test_there_is_an_example_of_each_kind():
         "descent",
         "descent_with_check",
         "known_covariance",
+        "log_normal",
         "exponential",
     }
 
@@ -151,6 +153,19 @@ def test_the_representation_stands_in_for_a_network(load):
     result = fd.fit(problem, fd.PINN(), seed=0, multistart=False)
     found = result.band(np.linspace(0, 4, 5))["estimate"].sel(output="u")
     np.testing.assert_allclose(found, 3.0 * np.exp(-0.5 * np.linspace(0, 4, 5)), rtol=1e-5)
+
+
+def test_the_noise_model_has_the_density_of_a_log_normal_distribution(load, x64):
+    noise, points = load("log_normal").LogNormal(0.3), Points(("t",), np.arange(3.0)[:, None])
+    mean, y = np.array([0.5, 1.0, 2.0]), np.array([0.7, 0.8, 1.9])
+    exact = np.sum(stats.lognorm(0.3, scale=mean).logpdf(y))
+    assert float(noise.log_prob(jnp.asarray(mean), y, points, {})) == pytest.approx(exact)
+    with pytest.raises(ValueError, match="must be positive"):
+        fd.Problem(
+            equation=lambda u, t, p: fd.derivative(u, t) + u(t),
+            domain=fd.Box(t=(0, 1)),
+            observations=[fd.Observed("u", x=[0.5, 1.0], y=[1.0, -1.0], noise=noise)],
+        )
 
 
 def test_the_noise_model_agrees_with_gaussian_errors(load, x64):

@@ -9,6 +9,7 @@ from .methods._requirements import require_choice, require_mlp, require_noise, r
 from .methods.base import AbstractMethod, Answer, Facts, Outcome, WeightedDraws
 from .model.binding import bind
 from .model.model import Data, Model
+from .noise._linear_gaussian import AbstractLinearGaussian
 from .noise.base import AbstractNoise, NoiseParameters
 from .numerics.hamiltonian import AbstractSampler
 from .phases.adam import Adam
@@ -29,6 +30,7 @@ from .schedules import Schedule
 __all__ = [
     "AbstractKernel",
     "AbstractLayered",
+    "AbstractLinearGaussian",
     "AbstractMethod",
     "AbstractNoise",
     "AbstractPhase",

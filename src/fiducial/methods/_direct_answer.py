@@ -11,6 +11,9 @@ from ..model.model import Model
 from ..numerics.linearisation import most_directions
 from ..numerics.nearby_solutions import LARGEST_MISS
 from ..numerics.resampling import Resampled, resample
+from ..phases.base import AbstractPhase
+from ..phases.direct_draws import BLOCK, DirectDraws
+from ..phases.score_draws import SCORE_BLOCK, ScoreDraws
 from . import _checks
 from .base import Answer, Facts, Outcome, WeightedDraws
 
@@ -65,6 +68,27 @@ def direct_bytes(model: Model, block: int) -> int:
     return int(8 * block * each)
 
 
+def draws_around_a_fit(model: Model, draws: int, *, linear: bool = False) -> AbstractPhase:
+    """Return the phase that draws: by solving for fresh errors where they are Gaussian
+    and enter the data linearly, else by importance sampling.
+
+    Arguments:
+        model: the problem in computable form.
+        draws: number of draws.
+        linear: stay on the tangent of the fit.
+    """
+    if all(g.exact or g.linear_gaussian for g in model.groups):
+        return DirectDraws(-(-draws // BLOCK), linear=linear)
+    if model.has_free_function:
+        other = next(g for g in model.groups if not (g.exact or g.linear_gaussian))
+        raise ValueError(
+            "a whole function is free, since no equation holds exactly, and the errors of"
+            f" '{other.name}' are {type(other.noise).__name__}; give an exact equation, or"
+            " Gaussian errors"
+        )
+    return ScoreDraws(-(-draws // SCORE_BLOCK), linear=linear)
+
+
 def direct_answer(model: Model, outcome: Outcome, draws: int) -> Answer:
     """Return the draws resampled by their weights, without those that failed, the draws
     before that, and the facts.
@@ -92,9 +116,9 @@ def direct_answer(model: Model, outcome: Outcome, draws: int) -> Answer:
 
     trace = outcome.trace["draw"]
     parameters = trace["parameters"][:, 0, -1]
+    linear = _linear_probes(extra)
     differences = [
-        _linear_difference(model, extra["probe"][i], extra["linear_probe"][i], resampled[i])
-        for i in range(sets)
+        _linear_difference(model, extra["probe"][i], linear[i], resampled[i]) for i in range(sets)
     ]
     return Answer(
         estimate=np.asarray(outcome.state.theta[:, 0]),
@@ -112,6 +136,18 @@ def direct_answer(model: Model, outcome: Outcome, draws: int) -> Answer:
             draws=drawn, log_weight=extra["log_weight"], failed=failed, source=source
         ),
     )
+
+
+def _linear_probes(extra: dict[str, np.ndarray]) -> np.ndarray:
+    """Return the quantities that are compared for draws of the linear model,
+    (data set, chain, draw, quantity): resampled where such draws have weights.
+    """
+    probes = extra["linear_probe"]
+    if "linear_log_weight" not in extra:
+        return probes
+    weights = extra["linear_log_weight"]
+    kept = np.array([[resample(chain).kept for chain in one] for one in weights])
+    return np.take_along_axis(probes, kept[..., None], axis=2)
 
 
 def _linear_difference(

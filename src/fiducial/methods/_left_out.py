@@ -6,12 +6,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from ..noise.base import AbstractNoise, NoiseParameters, SiteIndex
+from ..noise._linear_gaussian import AbstractLinearGaussian, SiteIndex
+from ..noise.base import NoiseParameters
 from ..posing.coordinates import Points
 from ..posing.unknowns import AbstractUnknown
 
 
-class LeftOut(AbstractNoise):
+class LeftOut(AbstractLinearGaussian):
     """A noise model whose rows count only where ``kept`` is one, so that one compiled
     program serves every choice of observations.
 
@@ -22,7 +23,7 @@ class LeftOut(AbstractNoise):
         kept: one for observations that count, zero for those that are left out.
     """
 
-    whole: AbstractNoise
+    whole: AbstractLinearGaussian
     kept: Float[Array, " n"]
 
     def check(self, shape: tuple[int, ...], label: str) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..noise.correlated import Correlated
 from ..posing.networks import MLP
 from ..posing.problem import Problem
 from .base import AbstractMethod
@@ -47,3 +48,29 @@ def require_mlp(name: str, problem: Problem) -> None:
             f"{name}: it leaves out hidden units of a fully connected network; give the problem"
             " network=MLP((50, 50))"
         )
+
+
+def require_linear_gaussian(method: AbstractMethod, problem: Problem) -> None:
+    """Raise a ``ValueError`` if errors are not Gaussian, or do not enter the data
+    linearly.
+    """
+    for g in problem.groups:
+        if not (g.exact or g.linear_gaussian):
+            raise ValueError(
+                f"{method.name}: it needs errors that are Gaussian and do not depend on the"
+                f" solution, and those of '{g.name}' are {type(g.noise).__name__}; use efi-direct"
+            )
+
+
+def require_density(method: AbstractMethod, problem: Problem) -> None:
+    """Raise a ``ValueError`` if some errors are not linear Gaussian and others are
+    dependent, since their common density is then not known.
+    """
+    others = [g for g in problem.groups if not (g.exact or g.linear_gaussian)]
+    for g in problem.groups:
+        if others and isinstance(g.noise, Correlated):
+            raise ValueError(
+                f"{method.name}: correlated errors ('{g.name}') together with errors that are not"
+                f" Gaussian ('{others[0].name}') are not possible; give '{g.name}' independent"
+                " errors"
+            )

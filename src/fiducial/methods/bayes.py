@@ -18,7 +18,7 @@ from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.problem import Problem
 from ..schedules import early, parse
 from . import _checks
-from ._requirements import require_choice, require_noise, require_positive
+from ._requirements import require_choice, require_linear_gaussian, require_noise, require_positive
 from .base import AbstractMethod, Answer, Facts, Outcome
 
 
@@ -118,6 +118,7 @@ class Bayes(AbstractMethod):
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
+        require_linear_gaussian(self, problem)
         try:
             import blackjax  # noqa: F401
         except ImportError as error:

@@ -15,6 +15,7 @@ from ..schedules import exponential
 from . import _checks
 from ._requirements import (
     require_choice,
+    require_linear_gaussian,
     require_mlp,
     require_noise,
     require_positive,
@@ -83,6 +84,7 @@ class ConcreteDropout(AbstractMethod):
     def check(self, problem: Problem) -> None:
         require_mlp(self.name, problem)
         require_noise(self, problem)
+        require_linear_gaussian(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         training = self._training()

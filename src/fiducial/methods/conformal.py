@@ -135,7 +135,7 @@ class Conformal(AbstractMethod):
                     dataclasses.replace(
                         g, noise=LeftOut(g.noise, jnp.asarray(folds[g.name] != number, float))
                     )
-                    if g.name in folds and g.noise is not None
+                    if g.name in folds and isinstance(g.noise, Gaussian)
                     else g
                 )
                 for g in model.groups

@@ -19,7 +19,7 @@ from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.networks import MLP
 from ..posing.problem import Problem
 from ._chain_answer import chain_answer, judge_chain
-from ._requirements import require_choice, require_noise, require_positive
+from ._requirements import require_choice, require_linear_gaussian, require_noise, require_positive
 from .base import AbstractMethod, Answer, Outcome
 
 _STIFFNESS = 20.0
@@ -134,6 +134,7 @@ class EFI(AbstractMethod):
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
+        require_linear_gaussian(self, problem)
         layers = len(problem.recipe.hidden) + 1 if isinstance(problem.recipe, MLP) else 0
         if self.last_layers is not None and not 1 <= self.last_layers <= layers:
             raise ValueError(

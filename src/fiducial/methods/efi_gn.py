@@ -15,7 +15,7 @@ from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..phases.manifold_walk import ManifoldWalk
 from ..posing.problem import Problem
 from . import _checks
-from ._requirements import require_noise, require_positive
+from ._requirements import require_linear_gaussian, require_noise, require_positive
 from .base import AbstractMethod, Answer, Facts, Outcome
 
 
@@ -80,6 +80,7 @@ class EFIGN(AbstractMethod):
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
+        require_linear_gaussian(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         walk = ManifoldWalk(self._warm_up + self.draws, self._warm_up, self.moves)

@@ -6,12 +6,12 @@ from .. import limits
 from ..checks import Check
 from ..model.model import Data, Model
 from ..phases.base import AbstractPhase
-from ..phases.direct_draws import BLOCK, DirectDraws
+from ..phases.direct_draws import BLOCK
 from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..posing.problem import Problem
 from . import _checks
-from ._direct_answer import direct_answer, direct_bytes, judge_draws
-from ._requirements import require_noise, require_positive
+from ._direct_answer import direct_answer, direct_bytes, draws_around_a_fit, judge_draws
+from ._requirements import require_density, require_noise, require_positive
 from .base import AbstractMethod, Answer, Outcome
 
 
@@ -47,9 +47,10 @@ class EFILinear(AbstractMethod):
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
+        require_density(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
-        return LevenbergMarquardt(self.lm_steps), DirectDraws(-(-self.draws // BLOCK), linear=True)
+        return LevenbergMarquardt(self.lm_steps), draws_around_a_fit(model, self.draws, linear=True)
 
     def lane_bytes(self, model: Model) -> int:
         return super().lane_bytes(model) + direct_bytes(model, BLOCK)

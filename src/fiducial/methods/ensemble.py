@@ -12,7 +12,7 @@ from ..phases.refits import simulated_data
 from ..posing.problem import Problem
 from ..status import Status
 from ._refitting import refits
-from ._requirements import require_noise, require_positive
+from ._requirements import require_linear_gaussian, require_noise, require_positive
 from .base import AbstractMethod, Answer, Facts, Outcome, last_losses
 
 
@@ -60,6 +60,7 @@ class Ensemble(AbstractMethod):
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
+        require_linear_gaussian(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         return LevenbergMarquardt(self.lm_steps), (

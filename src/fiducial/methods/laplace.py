@@ -14,7 +14,7 @@ from ..phases.levenberg_marquardt import LevenbergMarquardt
 from ..phases.posterior_mode import PosteriorMode
 from ..posing.problem import Problem
 from . import _checks
-from ._requirements import require_noise, require_positive
+from ._requirements import require_linear_gaussian, require_noise, require_positive
 from .base import AbstractMethod, Answer, Facts, Outcome
 
 _TIGHTNESS = 10.0
@@ -84,6 +84,7 @@ class Laplace(AbstractMethod):
 
     def check(self, problem: Problem) -> None:
         require_noise(self, problem)
+        require_linear_gaussian(self, problem)
 
     def phases(self, model: Model) -> tuple[AbstractPhase, ...]:
         posterior = Posterior(model, self.sigma_f, tightness=_TIGHTNESS, priors=self.priors)

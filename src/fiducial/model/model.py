@@ -338,4 +338,6 @@ class Model:
         """Return the size of the most precise data in standard errors of their means;
         100 when all data are exact.
         """
-        return data_precision(self.groups, self.noise(theta), self.scales)
+        others = [g for g in self.groups if not (g.exact or g.linear_gaussian)]
+        means = self.observed_means(theta, others) if others else {}
+        return data_precision(self.groups, self.noise(theta), self.scales, means)

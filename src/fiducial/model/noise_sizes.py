@@ -37,17 +37,30 @@ def replace_noise(
 
 
 def data_precision(
-    groups: Iterable[Group], noise: Mapping[str, NoiseParameters], scales: Mapping[str, Any]
+    groups: Iterable[Group],
+    noise: Mapping[str, NoiseParameters],
+    scales: Mapping[str, Any],
+    means: Mapping[str, Array],
 ) -> Float[Array, ""]:
     """Return the largest ratio, over the noisy groups, of the size of the data to the
     standard error of a mean; at least 1, and 100 where all data are exact.
+
+    Arguments:
+        groups: the groups.
+        noise: the unknown noise parameters of every noisy group.
+        scales: the size of each group's data.
+        means: the means of those groups whose errors are not linear Gaussian.
     """
     ratios = []
     for group in groups:
         if group.noise is not None:
             zeros = jnp.zeros(group.size, jnp.float64)
             ones = jnp.ones(group.size, jnp.float64)
-            one_in_errors = group.noise.pull(zeros, ones, group.points, noise[group.name])
+            own = noise[group.name]
+            if group.name in means:
+                one_in_errors = 1 / group.noise.spread(means[group.name], group.points, own)
+            else:
+                one_in_errors = group.noise.pull(zeros, ones, group.points, own)
             squares = jnp.sum(group.only_real(one_in_errors) ** 2)
             ratios.append(scales[group.name] * jnp.sqrt(squares / group.site_count))
     return jnp.maximum(1.0, jnp.max(jnp.stack(ratios))) if ratios else jnp.asarray(_ALL_EXACT)

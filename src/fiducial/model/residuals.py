@@ -22,8 +22,11 @@ def whitened_residuals(
     rows = {}
     for g in model.groups:
         own = noise.get(g.name, {})
-        target = model.targets(g, data[g.name], own)
-        rows[g.name] = target - model.whiten(g, means[g.name], own)
+        if g.exact or g.linear_gaussian:
+            target = model.targets(g, data[g.name], own)
+            rows[g.name] = target - model.whiten(g, means[g.name], own)
+        else:
+            rows[g.name] = _scores(g, means[g.name][g.index], data[g.name], own)
     return rows
 
 
@@ -39,9 +42,26 @@ def whitened_rows(
     for g in model.groups:
         own = noise.get(g.name, {})
         mean, jacobian = found[g.name]
-        residual = model.targets(g, data[g.name], own) - model.whiten(g, mean, own)
-        rows[g.name] = (residual, model.whiten(g, jacobian, own))
+        if g.exact or g.linear_gaussian:
+            residual = model.targets(g, data[g.name], own) - model.whiten(g, mean, own)
+            rows[g.name] = (residual, model.whiten(g, jacobian, own))
+        else:
+            mean = mean[g.index]
+            z, slope = jax.jvp(
+                lambda m, g=g, own=own: _scores(g, m, data[g.name], own),
+                (mean,),
+                (jnp.ones_like(mean),),
+            )
+            rows[g.name] = (z, -slope[:, None] * jacobian[g.index])
     return rows
+
+
+def _scores(
+    group: Group, mean: Float[Array, " n"], y: Float[Array, " n"], noise: NoiseParameters
+) -> Float[Array, " n"]:
+    """Return the normal scores of a noisy group's data."""
+    assert group.noise is not None
+    return group.only_real(group.noise.pull(mean, y, group.points, noise))
 
 
 def standardised_errors(
@@ -51,12 +71,9 @@ def standardised_errors(
     holds.
     """
     noise = model.noise(theta)
-    noisy = {g.name: (g, g.noise) for g in model.groups if g.noise is not None}
-    means = model.observed_means(theta, [g for g, _ in noisy.values()])
-    return {
-        name: g.only_real(law.pull(means[name], data[name], g.points, noise[name]))
-        for name, (g, law) in noisy.items()
-    }
+    noisy = [g for g in model.groups if not g.exact]
+    means = model.observed_means(theta, noisy)
+    return {g.name: _scores(g, means[g.name], data[g.name], noise[g.name]) for g in noisy}
 
 
 def estimated_noise(
@@ -86,9 +103,7 @@ def log_density(
     assert law is not None
     if group.real is None:
         return law.log_prob(mean, y, group.points, noise)
-    z = law.pull(mean, y, group.points, noise)
-    one = law.pull(jnp.zeros_like(y), jnp.ones_like(y), group.points, noise)
-    return jnp.sum(group.only_real(-0.5 * z**2 + jnp.log(one) - 0.5 * jnp.log(2 * jnp.pi)))
+    return jnp.sum(group.only_real(law.log_densities(mean, y, group.points, noise)))
 
 
 def resized_noise(

@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..noise._linear_gaussian import AbstractLinearGaussian
 from ..noise.base import NoiseParameters
 from ..posing.groups import Group
 
@@ -17,7 +18,7 @@ def whiten_mean(
     """
     if group.noise is None:
         return group.only_real_sites(mean / jnp.asarray(scale, mean.dtype))
-    rows = group.noise.whiten_mean(mean, group.points, group.index, len(group.sites), noise)
+    rows = _linear(group).whiten_mean(mean, group.points, group.index, len(group.sites), noise)
     return group.only_real_sites(rows)
 
 
@@ -30,5 +31,15 @@ def whiten_data(
     if group.noise is None:
         # Exact replicates only repeat one value: the first at each site represents all.
         return group.only_real_sites(y[group.first] / jnp.asarray(scale, y.dtype))
-    rows = group.noise.whiten_data(y, group.points, group.index, len(group.sites), noise)
+    rows = _linear(group).whiten_data(y, group.points, group.index, len(group.sites), noise)
     return group.only_real_sites(rows)
+
+
+def _linear(group: Group) -> AbstractLinearGaussian:
+    """Return the noise of a group whose data can be whitened."""
+    if not isinstance(group.noise, AbstractLinearGaussian):
+        raise TypeError(
+            f"the errors of '{group.name}' are not Gaussian, or do not enter the data linearly;"
+            " compute with normal scores (Model.errors)"
+        )
+    return group.noise

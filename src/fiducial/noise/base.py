@@ -1,8 +1,7 @@
 """The interface of noise models. Each model is one file in ``noise/``.
 
-A model describes a whole group of observations at once, because errors may be
-correlated. Latent errors ``z`` are independent and standard normal, one for each
-observation.
+A model describes a whole group of observations at once. Its errors ``z`` are normal
+scores: independent and standard normal, one for each observation.
 """
 
 import abc
@@ -10,49 +9,69 @@ from collections.abc import Iterable
 from typing import Any
 
 import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from ..posing.coordinates import Points
 from ..posing.unknowns import AbstractUnknown
+from ._inversion import invert_increasing
 
 NoiseParameters = dict[str, Array]
 """Unknown parameters of a noise model by name, in the user's units."""
 
-SiteIndex = Int[Array | np.ndarray, " n"]
-"""For each observation the position of its point among the sites."""
+_QUARTILE = 0.6744897501960817
+"""The upper quartile of a standard normal distribution."""
+_NEWTON_STEPS = 6
+"""Newton steps of an estimate, which a fit repeats in each of its steps (convention)."""
+_LONGEST_STEP = 1.0
+"""Largest change of the logarithm of a parameter in one of them (convention)."""
 
 
 class AbstractNoise(eqx.Module):
-    """The distribution of the errors of a group of n observations at k sites.
+    """The distribution of the errors of a group of n observations.
+
+    A model of independent errors needs ``push`` and ``unknowns`` only. Everything else
+    follows from ``push`` by inversion and automatic differentiation; where there is a
+    formula, it is faster. Gaussian errors that enter the data linearly derive from
+    ``AbstractLinearGaussian``.
 
     In all methods ``points`` has the point of each observation, repeated for
-    replicates, ``index`` the position of each observation's point among the sites,
-    and ``parameters`` the unknown parameters by name.
+    replicates, and ``parameters`` the unknown parameters by name.
     """
 
     @property
     def independent(self) -> bool:
-        """Whether errors are independent, and their distribution depends on the point
-        only, not on the number of the observation.
+        """Whether errors are independent, and their distribution depends on mean and
+        point only, not on the number of the observation.
         """
-        return False
+        return True
 
-    @abc.abstractmethod
     def check(self, shape: tuple[int, ...], label: str) -> None:
         """Raise a ``ValueError`` with the fix if the model does not suit observations
-        of this shape, ``(points,)`` or ``(points, replicates)``.
+        of this shape, ``(points,)`` or ``(points, replicates)``; by default it suits
+        all.
 
         Arguments:
             shape: the shape.
             label: the observations in words, to begin the message with.
         """
+        del shape, label
 
-    @abc.abstractmethod
     def unknowns(
         self, y: np.ndarray, points: Points, index: np.ndarray
     ) -> dict[str, AbstractUnknown]:
-        """Return the unknown parameters, with guesses from the data ``y``."""
+        """Return the unknown parameters, with guesses from the data ``y``; by default
+        none. Raise a ``ValueError`` if the data are impossible under the model.
+
+        Arguments:
+            y: the data.
+            points: the point of each.
+            index: the position of each observation's point among the sites.
+        """
+        del y, points, index
+        return {}
 
     @abc.abstractmethod
     def push(
@@ -62,9 +81,10 @@ class AbstractNoise(eqx.Module):
         points: Points,
         parameters: NoiseParameters,
     ) -> Float[Array, " n"]:
-        """Return the data with means ``mean`` and errors ``z``."""
+        """Return the data with means ``mean`` and errors ``z``: the quantile of each
+        datum at the probability ``Phi(z)``. It increases with ``z``.
+        """
 
-    @abc.abstractmethod
     def pull(
         self,
         mean: Float[Array, " n"],
@@ -73,8 +93,8 @@ class AbstractNoise(eqx.Module):
         parameters: NoiseParameters,
     ) -> Float[Array, " n"]:
         """Return the errors ``z`` of data ``y``: the inverse of ``push``."""
+        return invert_increasing(lambda z: self.push(mean, z, points, parameters), y)
 
-    @abc.abstractmethod
     def log_prob(
         self,
         mean: Float[Array, " n"],
@@ -83,40 +103,34 @@ class AbstractNoise(eqx.Module):
         parameters: NoiseParameters,
     ) -> Float[Array, ""]:
         """Return the log-density of the data."""
+        return jnp.sum(self.log_densities(mean, y, points, parameters))
 
-    @abc.abstractmethod
-    def sd(self, points: Points, parameters: NoiseParameters) -> Float[Array, " n"]:
-        """Return the standard deviation of a new measurement at any points; raise a
-        ``ValueError`` where it is not known.
-        """
-
-    @abc.abstractmethod
-    def whiten_data(
+    def log_densities(
         self,
+        mean: Float[Array, " n"],
         y: Float[Array, " n"],
         points: Points,
-        index: SiteIndex,
-        k: int,
         parameters: NoiseParameters,
-    ) -> Float[Array, " m"]:
-        """Return the data as m independent rows of unit variance, without loss of
-        information about the means; replicates collapse to one row for each site.
-        """
+    ) -> Float[Array, " n"]:
+        """Return the log-density of each datum, for independent errors."""
+        z = self.pull(mean, y, points, parameters)
+        _, slope = jax.jvp(
+            lambda z: self.push(mean, z, points, parameters), (z,), (jnp.ones_like(z),)
+        )
+        return -0.5 * z**2 - 0.5 * jnp.log(2 * jnp.pi) - jnp.log(slope)
 
-    @abc.abstractmethod
-    def whiten_mean(
-        self,
-        mean: Float[Array, "k *columns"],
-        points: Points,
-        index: SiteIndex,
-        k: int,
-        parameters: NoiseParameters,
-    ) -> Float[Array, "m *columns"]:
-        """Return means at the sites, or columns of their Jacobian, mapped to the rows
-        of ``whiten_data``.
+    def spread(
+        self, mean: Float[Array, " n"], points: Points, parameters: NoiseParameters
+    ) -> Float[Array, " n"]:
+        """Return the size of the errors at each point: a standard deviation, or by
+        default the range between the quartiles over that of a normal distribution.
         """
+        upper, lower = (
+            self.push(mean, jnp.full_like(mean, z), points, parameters)
+            for z in (_QUARTILE, -_QUARTILE)
+        )
+        return (upper - lower) / (2 * _QUARTILE)
 
-    @abc.abstractmethod
     def estimate(
         self,
         mean: Float[Array, " n"],
@@ -125,12 +139,32 @@ class AbstractNoise(eqx.Module):
         parameters: NoiseParameters,
     ) -> NoiseParameters:
         """Return the maximum-likelihood values of the unknown parameters, given the
-        means.
+        means; by default by Newton steps in the logarithms of the present values, which
+        must then be positive.
         """
+        if not parameters:
+            return {}
+        start, names = jnp.stack(list(parameters.values())), list(parameters)
 
-    @abc.abstractmethod
+        def cost(logs: Array) -> Array:
+            values = start * jnp.exp(logs)
+            return -self.log_prob(mean, y, points, dict(zip(names, values, strict=True)))
+
+        def improve(_: Any, logs: Array) -> Array:
+            values, vectors = jnp.linalg.eigh(jax.jacfwd(jax.jacfwd(cost))(logs))
+            along = vectors.T @ jax.jacfwd(cost)(logs) / jnp.maximum(jnp.abs(values), 1e-9)
+            step = jnp.clip(vectors @ along, -_LONGEST_STEP, _LONGEST_STEP)
+            better = cost(logs - step) < cost(logs)
+            return jnp.where(better, logs - step, logs)
+
+        found = jax.lax.fori_loop(0, _NEWTON_STEPS, improve, jnp.zeros_like(start))
+        return dict(zip(names, start * jnp.exp(found), strict=True))
+
     def resize(self, parameters: NoiseParameters, factor: Float[Array, ""]) -> NoiseParameters:
-        """Return the unknown parameters for errors larger by a factor."""
+        """Return the unknown parameters for errors larger by a factor; by default all
+        parameters are sizes.
+        """
+        return {name: size * factor for name, size in parameters.items()}
 
     def sizes(self, unknown: Iterable[str]) -> set[str]:
         """Return those unknown parameters that are sizes of the errors, found by

@@ -13,7 +13,8 @@ from jaxtyping import Array, Float
 
 from ..posing.coordinates import Points
 from ..posing.unknowns import AbstractUnknown, Positive
-from .base import AbstractNoise, NoiseParameters, SiteIndex
+from ._linear_gaussian import AbstractLinearGaussian, SiteIndex
+from .base import NoiseParameters
 
 _STEP = 1.2
 """Factor by which an unknown length is tried longer and shorter in each estimate."""
@@ -31,7 +32,7 @@ covariances well conditioned.
 """
 
 
-class Correlated(AbstractNoise):
+class Correlated(AbstractLinearGaussian):
     """Errors of one size whose correlation decays as ``exp(-sum |distance| / length)``
     over named coordinates.
 

@@ -11,7 +11,8 @@ from jaxtyping import Array, Float
 
 from ..posing.coordinates import Points
 from ..posing.unknowns import AbstractUnknown, Positive
-from .base import AbstractNoise, NoiseParameters, SiteIndex
+from ._linear_gaussian import AbstractLinearGaussian, SiteIndex
+from .base import NoiseParameters
 
 _SMALLEST_SIZE = 1e-6
 """Smallest estimate of an error size, relative to the data; it keeps the weights of an
@@ -21,7 +22,7 @@ _GUESS = 0.1
 """Guess of an error size without replicates, relative to the variation of the data."""
 
 
-class Gaussian(AbstractNoise):
+class Gaussian(AbstractLinearGaussian):
     """Errors ``sd * h(at) * z`` with z standard normal.
 
     Arguments:
@@ -133,6 +134,9 @@ class Gaussian(AbstractNoise):
                 " sd, and h(at) for how it varies"
             )
         return self._own_sd(points, parameters)
+
+    def spread(self, mean: Array, points: Points, parameters: NoiseParameters) -> Array:
+        return jnp.broadcast_to(self._own_sd(points, parameters), mean.shape)
 
     def _own_sd(self, points: Points, parameters: NoiseParameters) -> Float[Array, " n"]:
         """Return the standard deviations of the observations."""

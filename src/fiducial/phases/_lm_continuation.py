@@ -109,7 +109,7 @@ class Continuation(NamedTuple):
         """Return what a step shows about the fit at the present weight."""
         model = self.model
         accepted = step.accepted
-        noisy_rows = sum(g.site_count for g in model.groups if not g.exact)
+        noisy_rows = sum(g.row_count for g in model.groups if not g.exact)
         size_unknown = any(model.size_unknown(g) for g in model.groups)
         largest_misfit = (_MET_WITH_PILOT_SIZE if size_unknown else _MET) * jnp.maximum(
             1, noisy_rows

@@ -8,27 +8,19 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..device import Effort, apply_if, map_elements
+from ..device import Effort, map_elements
 from ..model.model import Data, Model
-from ..numerics.chord_steps import take_chord_steps, take_tangent_steps
-from ..numerics.far_solutions import far_solution, refit
+from ..numerics.far_solutions import refit
 from ..numerics.linearisation import Linearisation, linearise, probe
 from ..numerics.nearby_solutions import LARGEST_MISS, MOST_POINTS, NearbySolutions
 from ..numerics.proposals import Proposal, propose_draw
 from ..numerics.tangents import TangentView
+from ._direct_solving import solve_block
 from .base import AbstractPhase, Drawn, Info
 
 BLOCK = 50
 """Number of draws made at once: enough for products with the same matrices to pay,
 few enough for memory (convention).
-"""
-_FAR_STEPS = 60
-"""Largest number of steps with Jacobians of its own that a draw is given (convention).
-"""
-_LARGEST_MISS_FAR = 0.02
-"""Largest distance from its goal at which a draw with Jacobians of its own counts as
-found: at the edge of what has a solution many draws come close. Montroll's equation
-with a free exponent set it (see ``docs/direct.md``).
 """
 _LARGEST_CHANGE = 1.0
 """Largest change of a datum by a further step, in its standard errors, at which a refit
@@ -186,36 +178,17 @@ class DirectDraws(AbstractPhase):
 
     def _solve(self, solutions: NearbySolutions, data: Data, proposals: Proposal) -> Solved:
         """Find the solutions with the coordinates of a block of proposals."""
-        fit = solutions.fit
-        tangents = fit.theta + proposals.goal @ fit.along.T
-        # these steps are products with the same matrices for all draws
-        near = jax.vmap(
-            lambda theta, goal: take_chord_steps(solutions, theta, goal, steps=self.chord_steps)
-        )(tangents, proposals.goal)
 
-        def go_on(proposal: Proposal, theta: Array) -> Solved:
-            # in a plane Jacobians for the few draws that need them are less expensive
-            if len(solutions.model.problem.domain.names) == 1:
-                theta = take_tangent_steps(solutions, theta, proposal.goal, steps=self.newton_steps)
-            view = solutions.view(theta)
-            return _evaluate(solutions, data, proposal, theta, view, LARGEST_MISS)
+        def evaluate(proposal: Proposal, theta: Array, view: TangentView, largest: float) -> Solved:
+            return _evaluate(solutions, data, proposal, theta, view, largest)
 
-        def search(proposal: Proposal, solved: Solved) -> Solved:
-            theta = far_solution(
-                solutions, solved.theta, solved.miss, proposal.goal, steps=_FAR_STEPS
-            )
-            view = solutions.fresh_view(theta)
-            return _evaluate(solutions, data, proposal, theta, view, _LARGEST_MISS_FAR)
-
-        def search_where_needed(solved: Solved) -> Solved:
-            # one after another: only those that need it pay for it
-            return jax.lax.map(
-                lambda one: apply_if(~one[1].found, lambda now: search(one[0], now), one[1]),
-                (proposals, solved),
-            )
-
-        solved = map_elements(go_on, proposals, near)
-        return apply_if(jnp.any(~solved.found), search_where_needed, solved)
+        return solve_block(
+            solutions,
+            proposals,
+            evaluate,
+            chord_steps=self.chord_steps,
+            newton_steps=self.newton_steps,
+        )
 
     def _finish(self, solutions: NearbySolutions, proposal: Proposal, solved: Solved) -> Drawn:
         """Return draws with their weights, their noise sizes, and what they are judged

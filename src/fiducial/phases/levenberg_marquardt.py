@@ -223,7 +223,7 @@ class LevenbergMarquardt(AbstractPhase):
         the cost at the last weight.
         """
         known = [g for g in model.groups if not g.exact and not model.size_unknown(g)]
-        count = sum(g.site_count for g in known)
+        count = sum(g.row_count for g in known)
         largest = count + _IMPLAUSIBLE_SDS * jnp.sqrt(2.0 * count) + _IMPLAUSIBLE_EXTRA
         implausible = sum_of_squares(rows[g.name] for g in known) > largest
         # data that are met while the physics is tightened are nearly there: another
@@ -246,16 +246,16 @@ class LevenbergMarquardt(AbstractPhase):
         physics = sum_of_squares(rows[g.name] for g in model.groups if g.exact)
         noise = model.noise(state.theta)
         # what the noise sizes add to the likelihood: its value at a residual of zero
-        sizes = sum(
-            (
-                log_density(g, data[g.name], data[g.name], noise[g.name])
-                for g in model.groups
-                if g.noise is not None
-            ),
-            jnp.asarray(0.0),
-        )
+        added = jnp.asarray(0.0)
+        for g in model.groups:
+            y = data[g.name]
+            if g.linear_gaussian:
+                added -= 2 * log_density(g, y, y, noise[g.name])
+            elif not g.exact:
+                mean = model.observed_means(state.theta, [g])[g.name]
+                added -= 2 * log_density(g, mean, y, noise[g.name]) + jnp.sum(rows[g.name] ** 2)
         weight = self.tightness * model.precision(state.theta)
-        return state.misfit + weight**2 * physics - 2 * sizes
+        return state.misfit + weight**2 * physics + added
 
     def done(self, state: LMState) -> Bool[Array, ""]:
         return state.converged_steps >= _CONVERGED_STEPS

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..noise._linear_gaussian import AbstractLinearGaussian
 from ..noise.base import AbstractNoise
 from .coordinates import Points
 from .unknowns import AbstractUnknown
@@ -109,6 +110,11 @@ class Group:
         return self.noise is None
 
     @property
+    def linear_gaussian(self) -> bool:
+        """Whether errors are Gaussian and enter the data linearly."""
+        return isinstance(self.noise, AbstractLinearGaussian)
+
+    @property
     def size(self) -> int:
         """Length of arrays with a number for each observation, padded ones included."""
         return len(self.points)
@@ -122,6 +128,13 @@ class Group:
     def site_count(self) -> Any:
         """Number of sites."""
         return len(self.sites) if self.real_sites is None else jnp.sum(self.real_sites)
+
+    @property
+    def row_count(self) -> Any:
+        """Number of residual rows: one for each site where replicates collapse, else
+        one for each observation.
+        """
+        return self.site_count if self.exact or self.linear_gaussian else self.count
 
     def only_real(self, numbers: Any) -> Any:
         """Return a number for each observation with zeros for padded ones."""

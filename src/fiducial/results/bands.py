@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..device import run_once
+from ..noise._linear_gaussian import AbstractLinearGaussian
 from ..posing.coordinates import Points
 from ..posing.groups import Group
 from ..posing.problem import Problem
@@ -102,11 +103,15 @@ def _with_noise(
     level: float,
 ) -> dict[str, np.ndarray]:
     """Return limits of new measurements, and both parts of their standard deviation."""
-    size = _noise_sizes(result, "draws", points, groups)
     # one error per draw for all points, so that limits do not depend on the other
     # points
-    error = np.random.default_rng(result.seed).standard_normal((len(size), 1, len(groups)))
-    limits = summarise_draws(sd_solution, values + size * error, level)
+    error = np.random.default_rng(result.seed).standard_normal((len(values), 1, len(groups)))
+    if all(g.linear_gaussian for g in groups):
+        size = _noise_sizes(result, "draws", points, groups)
+        measured = values + size * error
+    else:
+        measured, size = _measurements(result, points, groups, values, error)
+    limits = summarise_draws(sd_solution, measured, level)
     # given the draw the error is independent of the solution, so the variances add
     sd_noise = np.sqrt(np.mean(size**2, axis=0))
     return {
@@ -140,13 +145,40 @@ def _conformal(
     return {"lower": lower, "upper": upper}
 
 
+def _measurements(
+    result: "Result", points: Points, groups: list[Group], values: np.ndarray, error: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return new measurements with given errors, and the sizes of their noise, for the
+    draws' values (draw, point, group).
+    """
+    model = result.model
+
+    def of_draw(theta: Any, mean: Any, z: Any) -> Any:
+        noise = model.noise(theta)
+        made, sizes = [], []
+        for i, g in enumerate(groups):
+            assert g.noise is not None
+            own = jnp.broadcast_to(z[:, i], mean[:, i].shape)
+            made.append(g.noise.push(mean[:, i], own, points, noise[g.name]))
+            sizes.append(g.noise.spread(mean[:, i], points, noise[g.name]))
+        return jnp.stack(made, axis=-1), jnp.stack(sizes, axis=-1)
+
+    with jax.enable_x64(True):
+        found = run_once(jax.vmap(of_draw), result.parameter_vectors("draws"), values, error)
+        return tuple(np.asarray(v) for v in found)  # type: ignore[return-value]
+
+
 def _noise_sizes(result: "Result", node: str, points: Points, groups: list[Group]) -> np.ndarray:
     """Return standard deviations of new measurements, (draw, point, group)."""
     model = result.model
 
     def sizes(theta: Any) -> Any:
         noise = model.noise(theta)
-        own = [g.noise.sd(points, noise[g.name]) for g in groups if g.noise is not None]
+        own = [
+            g.noise.sd(points, noise[g.name])
+            for g in groups
+            if isinstance(g.noise, AbstractLinearGaussian)
+        ]
         return jnp.stack(own, axis=-1)
 
     with jax.enable_x64(True):

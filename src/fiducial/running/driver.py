@@ -142,14 +142,17 @@ class Runner:
             )
             for i in range(position.phase, len(self._programs)):
                 position = self._run_phase(i, position, batch)
-        found = outcome(
+        return Run(self._outcome(position), {k: self.seconds[k] - before[k] for k in before})
+
+    def _outcome(self, position: Position) -> Outcome:
+        """Return what the method reads, from the last position of a run."""
+        return outcome(
             [program.phase for program in self._programs],
             position.records,
             joined(position.state),
             position.status,
             position.unsettled,
         )
-        return Run(found, {k: self.seconds[k] - before[k] for k in before})
 
     def _run_phase(self, i: int, position: Position, batch: "_Batch") -> Position:
         """Run phase ``i`` to its end, from its start or from where the position is in it."""
