@@ -1,7 +1,9 @@
-"""Solutions with given coordinates, for a block of draws at once."""
+"""What phases that draw around a fit share: their settings, and the solutions with given
+coordinates for a block of draws at once.
+"""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +14,7 @@ from ..numerics.chord_steps import take_chord_steps, take_tangent_steps
 from ..numerics.far_solutions import far_solution
 from ..numerics.nearby_solutions import LARGEST_MISS, NearbySolutions
 from ..numerics.tangents import TangentView
+from .base import AbstractCostlyPhase, Drawn
 
 _FAR_STEPS = 60
 """Largest number of steps with Jacobians of its own that a draw is given (convention).
@@ -21,6 +24,33 @@ _LARGEST_MISS_FAR = 0.02
 found: at the edge of what has a solution many draws come close. Montroll's equation
 with a free exponent set it (see ``docs/direct.md``).
 """
+
+
+class AbstractDrawsAroundFit(AbstractCostlyPhase):
+    """Independent draws around a fit, a block of them in each step.
+
+    Attributes:
+        steps: number of blocks of draws.
+        chord_steps: largest number of steps towards the target with the tangent of the
+            fit.
+        newton_steps: largest number of further steps with the tangent where the draw
+            is.
+        linear: stay on the tangent of the fit.
+    """
+
+    steps: int
+    chord_steps: int = 6
+    newton_steps: int = 10
+    linear: bool = False
+    name: ClassVar[str] = "draw"
+    activity: ClassVar[str] = "drawing"
+
+    @property
+    def independent(self) -> bool:
+        return True
+
+    def draw(self, state: Any) -> Drawn:
+        return state.drawn
 
 
 def solve_block(

@@ -145,3 +145,17 @@ class AbstractPhase(eqx.Module):
     def record_every(self) -> int:
         """Steps between two records of info and draw."""
         return max(1, self.steps // 200)
+
+
+class AbstractCostlyPhase(AbstractPhase):
+    """A phase of at most some hundred steps of linear algebra: each is recorded, and
+    they are compiled with less effort.
+    """
+
+    @property
+    def record_every(self) -> int:
+        return 1
+
+    @property
+    def effort(self) -> Effort:
+        return Effort.RUNS_SELDOM

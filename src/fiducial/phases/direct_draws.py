@@ -2,21 +2,21 @@
 the data with them.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..device import Effort, map_elements
+from ..device import map_elements
 from ..model.model import Data, Model
 from ..numerics.far_solutions import refit
 from ..numerics.linearisation import Linearisation, linearise, probe
 from ..numerics.nearby_solutions import LARGEST_MISS, MOST_POINTS, NearbySolutions
 from ..numerics.proposals import Proposal, propose_draw
 from ..numerics.tangents import TangentView
-from ._direct_solving import solve_block
-from .base import AbstractPhase, Drawn, Info
+from ._direct_solving import AbstractDrawsAroundFit, solve_block
+from .base import Drawn, Info
 
 BLOCK = 50
 """Number of draws made at once: enough for products with the same matrices to pay,
@@ -64,7 +64,7 @@ class Solved(NamedTuple):
     rss: dict[str, Array]
 
 
-class DirectDraws(AbstractPhase):
+class DirectDraws(AbstractDrawsAroundFit):
     """Randomise, then optimise: each draw solves the data-generating equations for
     errors of its own.
 
@@ -90,25 +90,6 @@ class DirectDraws(AbstractPhase):
         Comput. 36, A1895.
     """
 
-    steps: int
-    chord_steps: int = 6
-    newton_steps: int = 10
-    linear: bool = False
-    name: ClassVar[str] = "draw"
-    activity: ClassVar[str] = "drawing"
-
-    @property
-    def record_every(self) -> int:
-        return 1
-
-    @property
-    def effort(self) -> Effort:
-        return Effort.RUNS_SELDOM
-
-    @property
-    def independent(self) -> bool:
-        return True
-
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> DirectState:
         theta = previous.theta.astype(jnp.float64)
         fit = linearise(model.thinned(MOST_POINTS), theta, data)
@@ -132,9 +113,6 @@ class DirectDraws(AbstractPhase):
             "sensitivity": state.fit.sensitivity,
         }
         return state._replace(drawn=drawn), info
-
-    def draw(self, state: DirectState) -> Drawn:
-        return state.drawn
 
     def _block(self, model: Model, data: Data, fit: Linearisation, key: PRNGKeyArray) -> Drawn:
         model = model.thinned(MOST_POINTS)

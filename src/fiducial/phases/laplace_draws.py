@@ -7,11 +7,10 @@ import jax.numpy as jnp
 import jax.scipy.linalg as jsl
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from ..device import Effort
 from ..model.flat import ravel
 from ..model.model import Data, Model
 from ..numerics.posterior import Posterior
-from .base import AbstractPhase, Drawn, Info
+from .base import AbstractCostlyPhase, Drawn, Info
 
 BLOCK = 50
 """Number of draws made at once (convention)."""
@@ -46,7 +45,7 @@ class LaplaceState(NamedTuple):
     drawn: Float[Array, "block p"]
 
 
-class LaplaceDraws(AbstractPhase):
+class LaplaceDraws(AbstractCostlyPhase):
     """Approximate the posterior by a normal distribution at its mode, and draw from it.
 
     Its precision matrix is that of Gauss and Newton, the prior's plus the squared
@@ -64,14 +63,6 @@ class LaplaceDraws(AbstractPhase):
     posterior: Posterior
     name: ClassVar[str] = "draw"
     activity: ClassVar[str] = "drawing"
-
-    @property
-    def record_every(self) -> int:
-        return 1
-
-    @property
-    def effort(self) -> Effort:
-        return Effort.RUNS_SELDOM
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> LaplaceState:
         posterior, theta = self.posterior, previous.theta

@@ -53,13 +53,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, PRNGKeyArray
 
-from ..device import Effort
 from ..model.model import Data, Model
 from ..model.residuals import log_density
 from ..numerics.least_squares import Damping
 from ._lm_continuation import CONVERGED_FROM, Continuation
 from ._lm_step import LMState, Step, sum_of_squares, take_step
-from .base import AbstractPhase, Info
+from .base import AbstractCostlyPhase, Info
 
 _FIRST_WEIGHT = 0.1
 """First weight of the exact rows, relative to the precision of the data. With more, the
@@ -87,7 +86,7 @@ tails than a normal distribution (convention).
 """
 
 
-class LevenbergMarquardt(AbstractPhase):
+class LevenbergMarquardt(AbstractCostlyPhase):
     """Damped Gauss-Newton with geodesic acceleration on all residual rows in float64,
     with continuation in the weight of the physics.
 
@@ -117,14 +116,6 @@ class LevenbergMarquardt(AbstractPhase):
     tolerance: float = 1e-4
     name: ClassVar[str] = "lm"
     activity: ClassVar[str] = "fitting"
-
-    @property
-    def record_every(self) -> int:
-        return 1
-
-    @property
-    def effort(self) -> Effort:
-        return Effort.RUNS_SELDOM
 
     @property
     def must_settle(self) -> bool:

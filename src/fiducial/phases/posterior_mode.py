@@ -5,12 +5,11 @@ from typing import Any, ClassVar, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from ..device import Effort
 from ..model.model import Data, Model
 from ..numerics.least_squares import Damping, NielsenRule, Ridge, curvature, judge, propose
 from ..numerics.linear_systems import damping_cost, normal_equations
 from ..numerics.posterior import Posterior
-from .base import AbstractPhase, Info
+from .base import AbstractCostlyPhase, Info
 
 _CONVERGED_STEPS = 3
 """Number of converged steps in a row that end the phase (convention)."""
@@ -38,7 +37,7 @@ class ModeState(NamedTuple):
     converged_steps: Int[Array, ""]
 
 
-class PosteriorMode(AbstractPhase):
+class PosteriorMode(AbstractCostlyPhase):
     """Find the parameters at which the posterior is largest, with the noise sizes of
     the fit before.
 
@@ -53,14 +52,6 @@ class PosteriorMode(AbstractPhase):
     tolerance: float = 1e-2
     name: ClassVar[str] = "mode"
     activity: ClassVar[str] = "finding the mode"
-
-    @property
-    def record_every(self) -> int:
-        return 1
-
-    @property
-    def effort(self) -> Effort:
-        return Effort.RUNS_SELDOM
 
     @property
     def must_settle(self) -> bool:

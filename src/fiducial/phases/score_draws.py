@@ -2,21 +2,20 @@
 the data linearly: proposals near the mode, with importance weights.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
-from ..device import Effort
 from ..model.model import Data, Model
 from ..numerics.generalised_density import GeneralisedDensity, NoisyMeans, freeze_noise
 from ..numerics.linear_systems import solve_small
 from ..numerics.linearisation import Linearisation, linearise, probe
 from ..numerics.nearby_solutions import MOST_POINTS, NearbySolutions
 from ..numerics.tangents import TangentView, informed_block
-from ._direct_solving import solve_block
-from .base import AbstractPhase, Drawn, Info
+from ._direct_solving import AbstractDrawsAroundFit, solve_block
+from .base import Drawn, Info
 
 SCORE_BLOCK = 50
 """Number of draws made at once: enough for products with the same matrices to pay,
@@ -91,7 +90,7 @@ class _Solved(NamedTuple):
     log_density: Array
 
 
-class ScoreDraws(AbstractPhase):
+class ScoreDraws(AbstractDrawsAroundFit):
     """Importance sampling in the coordinates of the solution and the noise parameters.
 
     Proposals have a t distribution around the mode of the fiducial density for a linear
@@ -107,25 +106,6 @@ class ScoreDraws(AbstractPhase):
             is.
         linear: stay on the tangent of the fit, with the weights of a linear model.
     """
-
-    steps: int
-    chord_steps: int = 6
-    newton_steps: int = 10
-    linear: bool = False
-    name: ClassVar[str] = "draw"
-    activity: ClassVar[str] = "drawing"
-
-    @property
-    def record_every(self) -> int:
-        return 1
-
-    @property
-    def effort(self) -> Effort:
-        return Effort.RUNS_SELDOM
-
-    @property
-    def independent(self) -> bool:
-        return True
 
     def init(self, model: Model, data: Data, previous: Any, *, key: PRNGKeyArray) -> ScoreState:
         theta = previous.theta.astype(jnp.float64)
@@ -156,9 +136,6 @@ class ScoreDraws(AbstractPhase):
             "sensitivity": state.fit.sensitivity,
         }
         return state._replace(drawn=drawn), info
-
-    def draw(self, state: ScoreState) -> Drawn:
-        return state.drawn
 
     def _block(self, model: Model, data: Data, state: ScoreState, key: PRNGKeyArray) -> Drawn:
         solutions = NearbySolutions(freeze_noise(model, state.theta), state.fit)
