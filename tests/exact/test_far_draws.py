@@ -8,7 +8,7 @@ from scipy import optimize
 
 import fiducial as fd
 from fiducial.model.binding import bind
-from fiducial.phases import direct_draws
+from fiducial.phases import _direct_solving, direct_draws
 from helpers import batch, decay, run
 
 pytestmark = pytest.mark.slow
@@ -28,7 +28,7 @@ def test_far_draws_have_their_exact_curves_and_weights(x64, monkeypatch):
     """u' = -k u has the curve 2 exp(-k t); with an unknown size the errors are large
     enough for k to range over a factor of 3.
     """
-    monkeypatch.setattr(direct_draws, "LARGEST_MISS", 0.0)
+    monkeypatch.setattr(_direct_solving, "LARGEST_MISS", 0.0)
     t, sd = np.linspace(0.25, 3, 8), 0.15
     y = 2 * np.exp(-0.8 * t) + sd * np.random.default_rng(3).standard_normal(8)
     start = fd.Observed("u", x=[0.0], y=[2.0], name="start")
