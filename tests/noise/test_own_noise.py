@@ -133,6 +133,11 @@ def test_density_inverse_and_spread_follow_from_the_quantile_function(x64):
     assert float(second) == pytest.approx(1 / (SIZE * 0.25), rel=1e-8)
 
 
+def test_impossible_data_have_no_density(x64):
+    points, one = Points(("t",), TIMES[:1, None]), jnp.ones(1)
+    assert float(LogNormal(SIZE).log_prob(one, -one, points, {})) == -np.inf
+
+
 def test_unknown_parameters_are_estimated_by_maximum_likelihood(x64):
     noise, points = LogNormal(), Points(("t",), TIMES[:, None])
     mean = jnp.exp(-RATE * TIMES)

@@ -126,7 +126,7 @@ def direct_answer(model: Model, outcome: Outcome, draws: int) -> Answer:
         facts=DirectFacts(
             effective_parameters=parameters,
             effective_draws=np.array([sum(c.effective for c in one) for one in resampled]),
-            failed_draws=failed.mean(axis=(1, 2)),
+            failed_draws=_failed_share(extra),
             inexact_draws=((extra["miss"] > LARGEST_MISS) & ~failed).mean(axis=(1, 2)),
             weighted=parameters <= most_directions(model) + 0.5,
             width_change=trace["sensitivity"][:, 0, -1],
@@ -136,6 +136,18 @@ def direct_answer(model: Model, outcome: Outcome, draws: int) -> Answer:
             draws=drawn, log_weight=extra["log_weight"], failed=failed, source=source
         ),
     )
+
+
+def _failed_share(extra: dict[str, np.ndarray]) -> np.ndarray:
+    """Return for each data set the share of draws that failed: of their weights in the
+    linear model, where draws of that have weights.
+    """
+    failed = extra["failed"]
+    if "linear_log_weight" not in extra:
+        return failed.mean(axis=(1, 2))
+    logs = extra["linear_log_weight"]
+    weights = np.exp(logs - logs.max(axis=(1, 2), keepdims=True))
+    return np.sum(failed * weights, axis=(1, 2)) / np.sum(weights, axis=(1, 2))
 
 
 def _linear_probes(extra: dict[str, np.ndarray]) -> np.ndarray:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..noise.correlated import Correlated
+from ..noise.gaussian import Gaussian
 from ..posing.networks import MLP
 from ..posing.problem import Problem
 from .base import AbstractMethod
@@ -68,9 +68,8 @@ def require_density(method: AbstractMethod, problem: Problem) -> None:
     """
     others = [g for g in problem.groups if not (g.exact or g.linear_gaussian)]
     for g in problem.groups:
-        if others and isinstance(g.noise, Correlated):
+        if others and g.linear_gaussian and not isinstance(g.noise, Gaussian):
             raise ValueError(
-                f"{method.name}: correlated errors ('{g.name}') together with errors that are not"
-                f" Gaussian ('{others[0].name}') are not possible; give '{g.name}' independent"
-                " errors"
+                f"{method.name}: the errors of '{others[0].name}' are not Gaussian, and then those"
+                f" of '{g.name}' may not depend on each other; give '{g.name}' independent errors"
             )

@@ -1,8 +1,8 @@
 """The numbers of a model that may differ between data sets which share one compiled
-program: where and how often was measured, scales, known constants.
+program: where and how often it was measured, scales, known constants.
 
 Data sets of different sizes are padded to a common one. Padded observations lie at
-padded sites, and no row, error or count has a share in them.
+padded sites and enter no row, error or count.
 """
 
 import dataclasses
@@ -105,8 +105,8 @@ def stack_placements(placements: Sequence[Placement]) -> Placement:
 
 
 def stack_data(data: Sequence[dict[str, Any]], sizes: dict[str, int]) -> dict[str, np.ndarray]:
-    """Return the values of several data sets with a leading axis, with zeros for padded
-    observations.
+    """Return the values of several data sets with a leading axis, with copies of the
+    first value, which is a possible one, for padded observations.
 
     Arguments:
         data: observed values by group, one dictionary for each data set.
@@ -114,7 +114,7 @@ def stack_data(data: Sequence[dict[str, Any]], sizes: dict[str, int]) -> dict[st
     """
 
     def filled(values: np.ndarray, size: int) -> np.ndarray:
-        return np.pad(np.asarray(values), (0, size - len(values)))
+        return np.append(values, np.full(size - len(values), values[0]))
 
     return {name: np.stack([filled(y[name], size) for y in data]) for name, size in sizes.items()}
 

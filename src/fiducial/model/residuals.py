@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from ..noise.base import NoiseParameters
+from ..noise.base import NoiseParameters, most_likely
 from ..posing.groups import Group
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ def estimated_noise(
         mean, y = means[g.name], data[g.name]
         if g.real is None:
             noise[g.name] = g.noise.estimate(mean, y, g.points, noise[g.name])
+        elif not g.linear_gaussian:
+            noise[g.name] = most_likely(g.noise, mean, y, g.points, noise[g.name], g.real)
         else:
             # padded observations without errors, which make the size too small
             found = g.noise.estimate(mean, jnp.where(g.real > 0, y, mean), g.points, noise[g.name])

@@ -25,6 +25,12 @@ _QUARTILE = 0.6744897501960817
 """The upper quartile of a standard normal distribution."""
 _NEWTON_STEPS = 6
 """Newton steps of an estimate, which a fit repeats in each of its steps (convention)."""
+_REACHED = 1e-6
+"""Largest distance of a datum from what its error gives, relative to its size and to
+that of the errors, at which it counts as possible: rounding is far smaller.
+"""
+_FLAT = 1e-9
+"""Smallest curvature by which a Newton step divides."""
 _LONGEST_STEP = 1.0
 """Largest change of the logarithm of a parameter in one of them (convention)."""
 
@@ -32,10 +38,10 @@ _LONGEST_STEP = 1.0
 class AbstractNoise(eqx.Module):
     """The distribution of the errors of a group of n observations.
 
-    A model of independent errors needs ``push`` and ``unknowns`` only. Everything else
-    follows from ``push`` by inversion and automatic differentiation; where there is a
-    formula, it is faster. Gaussian errors that enter the data linearly derive from
-    ``AbstractLinearGaussian``.
+    A model of independent errors needs ``push``, and ``unknowns`` if it has any.
+    Everything else follows from ``push`` by inversion and automatic differentiation;
+    where there is a formula, it is faster. Gaussian errors that enter the data linearly
+    derive from ``AbstractLinearGaussian``.
 
     In all methods ``points`` has the point of each observation, repeated for
     replicates, and ``parameters`` the unknown parameters by name.
@@ -81,8 +87,9 @@ class AbstractNoise(eqx.Module):
         points: Points,
         parameters: NoiseParameters,
     ) -> Float[Array, " n"]:
-        """Return the data with means ``mean`` and errors ``z``: the quantile of each
-        datum at the probability ``Phi(z)``. It increases with ``z``.
+        """Return the data for means ``mean``, the model's values, and errors ``z``: the
+        quantile of each datum at the probability ``Phi(z)``. It must increase strictly
+        and smoothly with ``z``, which leaves out counts.
         """
 
     def pull(
@@ -114,16 +121,19 @@ class AbstractNoise(eqx.Module):
     ) -> Float[Array, " n"]:
         """Return the log-density of each datum, for independent errors."""
         z = self.pull(mean, y, points, parameters)
-        _, slope = jax.jvp(
+        made, slope = jax.jvp(
             lambda z: self.push(mean, z, points, parameters), (z,), (jnp.ones_like(z),)
         )
-        return -0.5 * z**2 - 0.5 * jnp.log(2 * jnp.pi) - jnp.log(slope)
+        found = -0.5 * z**2 - 0.5 * jnp.log(2 * jnp.pi) - jnp.log(slope)
+        # data outside the range of the distribution have no error
+        reached = jnp.abs(made - y) <= _REACHED * (jnp.abs(y) + slope)
+        return jnp.where(reached, found, -jnp.inf)
 
     def spread(
         self, mean: Float[Array, " n"], points: Points, parameters: NoiseParameters
     ) -> Float[Array, " n"]:
         """Return the size of the errors at each point: a standard deviation, or by
-        default the range between the quartiles over that of a normal distribution.
+        default the range between the quartiles divided by that of N(0, 1).
         """
         upper, lower = (
             self.push(mean, jnp.full_like(mean, z), points, parameters)
@@ -142,23 +152,7 @@ class AbstractNoise(eqx.Module):
         means; by default by Newton steps in the logarithms of the present values, which
         must then be positive.
         """
-        if not parameters:
-            return {}
-        start, names = jnp.stack(list(parameters.values())), list(parameters)
-
-        def cost(logs: Array) -> Array:
-            values = start * jnp.exp(logs)
-            return -self.log_prob(mean, y, points, dict(zip(names, values, strict=True)))
-
-        def improve(_: Any, logs: Array) -> Array:
-            values, vectors = jnp.linalg.eigh(jax.jacfwd(jax.jacfwd(cost))(logs))
-            along = vectors.T @ jax.jacfwd(cost)(logs) / jnp.maximum(jnp.abs(values), 1e-9)
-            step = jnp.clip(vectors @ along, -_LONGEST_STEP, _LONGEST_STEP)
-            better = cost(logs - step) < cost(logs)
-            return jnp.where(better, logs - step, logs)
-
-        found = jax.lax.fori_loop(0, _NEWTON_STEPS, improve, jnp.zeros_like(start))
-        return dict(zip(names, start * jnp.exp(found), strict=True))
+        return most_likely(self, mean, y, points, parameters, jnp.ones_like(y))
 
     def resize(self, parameters: NoiseParameters, factor: Float[Array, ""]) -> NoiseParameters:
         """Return the unknown parameters for errors larger by a factor; by default all
@@ -178,3 +172,32 @@ class AbstractNoise(eqx.Module):
     def describe(self) -> dict[str, Any]:
         """Return the settings, in types that JSON can hold."""
         return {"noise": type(self).__name__}
+
+
+def most_likely(
+    noise: AbstractNoise,
+    mean: Float[Array, " n"],
+    y: Float[Array, " n"],
+    points: Points,
+    parameters: NoiseParameters,
+    weights: Float[Array, " n"],
+) -> NoiseParameters:
+    """Return parameters of independent errors with a larger likelihood of the data, in
+    which each datum has a weight: the largest, after a few calls.
+    """
+    if not parameters:
+        return {}
+    start, names = jnp.stack(list(parameters.values())), list(parameters)
+
+    def cost(logs: Array) -> Array:
+        values = dict(zip(names, start * jnp.exp(logs), strict=True))
+        return -jnp.sum(weights * noise.log_densities(mean, y, points, values))
+
+    def improve(_: Any, logs: Array) -> Array:
+        values, vectors = jnp.linalg.eigh(jax.jacfwd(jax.jacfwd(cost))(logs))
+        along = vectors.T @ jax.jacfwd(cost)(logs) / jnp.maximum(jnp.abs(values), _FLAT)
+        step = jnp.clip(vectors @ along, -_LONGEST_STEP, _LONGEST_STEP)
+        return jnp.where(cost(logs - step) < cost(logs), logs - step, logs)
+
+    found = jax.lax.fori_loop(0, _NEWTON_STEPS, improve, jnp.zeros_like(start))
+    return dict(zip(names, start * jnp.exp(found), strict=True))

@@ -1,14 +1,15 @@
 """The fiducial density where errors are not Gaussian, or do not enter the data linearly.
 
-Data ``y_i = G(mean_i, noise, z_i)`` with normal scores ``z`` have the density
+The data are ``y_i = G(mean_i, noise, z_i)`` with normal scores ``z``. The coordinates
+of the solution and the unconstrained noise parameters then have the fiducial density
 
     prod f_i  det(D^T W D)^(1/2),    W = diag(1 / s_i^2),
 
-where ``f_i`` is the density of datum i, ``D`` the derivative of the data at fixed
-scores, by the coordinates of the solution and by the unconstrained noise parameters,
-and ``s_i`` the size of each error at the fit, which never changes. For linear Gaussian
-errors this is the density in ``nearby_solutions``, before noise sizes are integrated
-out.
+where ``f_i`` is the density of datum i, ``D`` the derivative of the data by both at
+fixed scores, and ``s_i`` the size of each error at the fit, which never changes. It
+depends on how data are measured: for y and for log y it is not quite the same. For
+linear Gaussian errors it is the density in ``nearby_solutions``, before noise sizes are
+integrated out.
 
 Coordinates are those of a *frozen* model, in which the errors are Gaussian with the
 sizes ``s_i``: there everything that holds for linear Gaussian errors serves.

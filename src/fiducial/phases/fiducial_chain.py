@@ -19,7 +19,7 @@ that of the weights. One *draw* takes ``thin`` iterations.
             lambda U, its derivatives by theta_bar and z          AbstractUpdate.gradients
             (ii) latent variable imputation
                 force <- -z - d(lambda U)/dz                      iterate
-                force <- force - path through the w-network       _force_through_network
+                as written: force <- force - path through w       _force_through_network
                 z <- z + v force + sqrt(2 v) N(0, 1)              AbstractKernel.step
             (iii) parameter updating
                 w <- w moved to follow the errors                 AbstractUpdate.step
@@ -39,8 +39,8 @@ written. The default differs from it in three things:
   ``dU/dtheta_bar`` vanishes.
 - Step (ii) uses a kernel with momentum (``SGHMC``), as the paper's conclusion proposes.
 
-In all cases both steps use the one evaluation at ``z`` and ``w`` before either has
-moved.
+In all cases network, energy and derivatives are evaluated once, at the old ``z`` and
+``w``; of the new errors only the Gauss-Newton target knows.
 """
 
 from typing import Any, ClassVar, NamedTuple

@@ -15,10 +15,11 @@ where a whole function is free (see ``Model.prior_scale``).
 size in standard errors. A start begins at a tenth of it, so that the data lead: with
 more, inverse problems end in false solutions. The weight grows tenfold whenever the
 present one has had its effect: the fit has converged there, the exact rows cost next to
-nothing, no step lowers the cost, or, while the data lead, the data are met. It ends at
-``tightness`` times the precision: there, an exact row that is off by one standard error
-of the best data costs a hundred squared ones. Beyond that it grows only while data and
-physics still pull at each other, at most by another factor of a hundred.
+nothing, no step lowers the cost, or, while the data lead, the data are met. It normally
+ends at ``tightness`` times the precision: there, an exact row that is off by one
+standard error of the best data costs a hundred squared ones. It grows further only
+while data and physics still pull at each other, at most by a factor of a hundred (ten
+where points move).
 
 *Unknown noise sizes* are set to their maximum-likelihood values once the physics nearly
 holds. Earlier, a network that interpolates the data would drive them to zero and stay
@@ -27,21 +28,21 @@ keep their first values.
 
 *Convergence.* A step has converged when the misfit no longer changes (``tolerance``;
 where there is a ridge, when the cost no longer falls), the weighted exact rows cost
-less than ``slack``, and their weight is at least a tenth of its last value. Three of
+less than ``slack``, and their weight is at least a tenth of its normal end. Three of
 these in a row, rejected steps aside, end the phase.
 
 *Moving points.* With two or more coordinates a network can meet the equation at fixed
 points and bend between them to follow the data. There the points move in every step
 (see ``Model.with_moved_points``) and the cost changes with them, so that a fit never
 converges at one weight. Instead the weight grows after a number of steps, and a step
-has converged when, at the last weight, the misfit changes by less than a hundredth and
+has converged when, at the normal end, the misfit changes by less than a hundredth and
 noise parameters by less than a thousandth, and the exact rows cost little.
 
 *Several starts.* A start is given up for another random one when no step lowers the
 cost although the weight is at its end; when it has converged where the data are too far
 away for errors of known size; or when it has had its share of the steps and has neither
 converged nor met the data. If all starts fail, the fit is the best of them by the
-likelihood with the physics at its last weight.
+likelihood with the weight at its normal end.
 
 ``_lm_step.py`` takes a step, ``_lm_continuation.py`` decides on weight, noise sizes and
 convergence, and this file on starts.

@@ -21,16 +21,15 @@ SCORE_BLOCK = 50
 """Number of draws made at once: enough for products with the same matrices to pay,
 few enough for memory (convention).
 """
-_FREEDOM = 5.0
-"""Degrees of freedom of the proposals: their tails are heavier than those of the
-fiducial distribution, so that no weight is much larger than the others.
+_FREEDOM = (2.0, 5.0)
+"""Smallest and largest number of degrees of freedom of the proposals. Within, it is
+what the data leave for an unknown noise size, on which the tails of the fiducial
+distribution depend.
 """
 _MODE_STEPS = 30
-"""Newton steps towards the mode of the proposals, each halved where it must be
-(convention).
-"""
-_SHARES_OF_STEP = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 0.0)
-"""Shares of a Newton step that are tried."""
+"""Newton steps towards the mode of the proposals (convention)."""
+_SHARES_OF_STEP = (0.0, 1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
+"""Shares of a Newton step that are tried; the best is taken."""
 _IMPOSSIBLE = -1e30
 """Logarithm of a weight that is zero."""
 _SMALLEST_CURVATURE = 1e-3
@@ -46,7 +45,7 @@ class ScoreState(NamedTuple):
         theta: the fit.
         fit: the fit of the frozen model, linearised.
         mode: coordinates and noise parameters in the middle of the proposals.
-        root: square root of their covariance.
+        root: square root of the scale matrix of their t distribution.
         drawn: the last block of draws.
     """
 
@@ -96,7 +95,7 @@ class ScoreDraws(AbstractDrawsAroundFit):
     Proposals have a t distribution around the mode of the fiducial density for a linear
     model, with its curvature there. For each the solution with these coordinates is
     found as in ``DirectDraws``; the weight is its fiducial density over that of the
-    proposal. The noise models need a density and a quantile function, nothing else.
+    proposal. Of a noise model only the quantile function is needed.
 
     Arguments:
         steps: number of blocks of draws.
@@ -183,6 +182,15 @@ def _counted(density: GeneralisedDensity) -> Bool[Array, " d"]:
     return jnp.concatenate([density.solutions.followed, jnp.ones(density.noise_count, bool)])
 
 
+def _freedom(density: GeneralisedDensity) -> Array:
+    """Return the degrees of freedom of the proposals."""
+    smallest, largest = _FREEDOM
+    if not density.noise_count:
+        return jnp.asarray(largest)
+    count = sum(g.count for g in density.model.groups if not g.exact)
+    return jnp.clip(1.0 * count - jnp.sum(density.solutions.followed), smallest, largest)
+
+
 def _find_mode(density: GeneralisedDensity) -> tuple[Float[Array, " d"], Float[Array, "d d"]]:
     """Return the mode of the fiducial density of a linear model, and the square root of
     the inverse of its curvature there.
@@ -203,6 +211,7 @@ def _find_mode(density: GeneralisedDensity) -> tuple[Float[Array, " d"], Float[A
         values, vectors = curvature(x)
         gradient = jnp.where(counted, jax.jacfwd(cost)(x), 0.0)
         step = vectors @ ((vectors.T @ gradient) / values)
+        step = jnp.where(jnp.isfinite(step), step, 0.0)
         tried = x - jnp.array(_SHARES_OF_STEP)[:, None] * step
         costs = jax.vmap(cost)(tried)
         return tried[jnp.argmin(jnp.where(jnp.isfinite(costs), costs, jnp.inf))]
@@ -218,16 +227,16 @@ def _propose(density: GeneralisedDensity, state: ScoreState, key: PRNGKeyArray) 
     own, other = jax.random.split(key)
     counted = _counted(density)
     normal = jnp.where(counted, jax.random.normal(own, counted.shape, jnp.float64), 0.0)
-    chi_square = 2 * jax.random.gamma(other, _FREEDOM / 2, dtype=jnp.float64)
-    off = normal * jnp.sqrt(_FREEDOM / chi_square)
+    freedom = _freedom(density)
+    chi_square = 2 * jax.random.gamma(other, freedom / 2, dtype=jnp.float64)
+    off = normal * jnp.sqrt(freedom / chi_square)
     drawn = state.mode + state.root @ off
-    freedom = _FREEDOM + jnp.sum(counted)
     r = density.solutions.r
     coordinates, noise = drawn[:r], drawn[r:]
     return _Proposal(
         goal=jnp.zeros(len(state.fit.noisy)).at[:r].set(coordinates),
         noise=noise,
-        log_density=-0.5 * freedom * jnp.log1p(jnp.sum(off**2) / _FREEDOM),
+        log_density=-0.5 * (freedom + jnp.sum(counted)) * jnp.log1p(jnp.sum(off**2) / freedom),
         linear_log_density=density.linear(coordinates, noise),
     )
 
@@ -242,11 +251,11 @@ def _finish(
     linear = proposal.linear_log_density - proposal.log_density
     # a density cannot be given where more directions are informed than are followed
     possible = jnp.sum(solutions.informed) <= solutions.r
-    failed = ~(jnp.all(jnp.isfinite(theta)) & solved.found & possible & jnp.isfinite(log_weight))
-    # every number is finite: a chain whose state is not counts as diverged
+    failed = ~(jnp.all(jnp.isfinite(theta)) & solved.found & possible & ~jnp.isnan(log_weight))
+    # no number is infinite: a chain whose state is not finite counts as diverged
     theta = jnp.where(failed, fit.theta, theta)
     extra = {
-        "log_weight": jnp.where(failed, _IMPOSSIBLE, log_weight),
+        "log_weight": jnp.where(jnp.isfinite(log_weight), log_weight, _IMPOSSIBLE),
         "linear_log_weight": jnp.where(jnp.isfinite(linear), linear, _IMPOSSIBLE),
         "miss": jnp.where(jnp.isfinite(solved.miss), solved.miss, -_IMPOSSIBLE),
         "failed": failed,
