@@ -2,6 +2,8 @@
 function, against the exact fiducial density by quadrature.
 """
 
+from functools import cache
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -79,18 +81,33 @@ def limits(values, density, draws):
     return found, np.sqrt(0.025 * 0.975 / draws) / np.interp(found, values, density)
 
 
+@pytest.fixture(scope="module")
+def fitted():
+    """Return a function that fits once and for all tests with a method, and a known or
+    an unknown size.
+    """
+
+    @cache
+    def fit(method, known):
+        posed = problem(LogNormal(SIZE if known else None))
+        return fd.fit(posed, method(draws=4000), seed=0, multistart=False)
+
+    return fit
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False], ids=["size known", "size unknown"])
-@pytest.mark.parametrize("method", [fd.EFIDirect, fd.EFILinear])
-def test_draws_agree_with_quadrature(known, method):
+@pytest.mark.parametrize(
+    "method", [fd.EFIDirect, pytest.param(fd.EFILinear, marks=pytest.mark.extra)]
+)
+def test_draws_agree_with_quadrature(known, method, fitted):
     """Limits within four Monte-Carlo errors; for the linear model with a tenth of the
     width for the curvature that it leaves out.
     """
-    posed = problem(LogNormal(SIZE if known else None))
-    result = fd.fit(posed, method(draws=4000), seed=0, multistart=False)
+    result = fitted(method, known)
     draws = result.facts["effective_draws"]
     assert 2500 < draws <= 4000
-    y = next(g.y for g in posed.groups if g.name == "u")
+    y = next(g.y for g in result.problem.groups if g.name == "u")
     logs = np.array([np.log(SIZE)]) if known else np.linspace(-2.5, 0.5, 401)
     k, density = exact_density(y, np.exp(logs))
     table = result.parameters()
@@ -109,8 +126,8 @@ def test_draws_agree_with_quadrature(known, method):
 
 
 @pytest.mark.slow
-def test_intervals_of_new_measurements_are_skewed_like_the_errors():
-    result = fd.fit(problem(LogNormal(SIZE)), fd.EFIDirect(draws=2000), seed=0, multistart=False)
+def test_intervals_of_new_measurements_are_skewed_like_the_errors(fitted):
+    result = fitted(fd.EFIDirect, True)
     found = result.predict([1.0]).sel(output="u")
     band = result.band([1.0]).sel(output="u")
     spread = np.hypot(SIZE * 1.96, np.log(band["upper"] / band["lower"]) / 2)
