@@ -37,6 +37,7 @@ STAGES = (
 )
 
 columns = pytest.mark.parametrize("columns", [80, 120])
+wide_is_extra = pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.extra)])
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def test_run(here, columns):
     assert "verdict:" in seen.last
 
 
-@columns
+@wide_is_extra
 def test_run_with_the_default_method_says_how_long_it_will_take(here, columns):
     seen = watch([FIDUCIAL, "run", "linear-regression"], columns=columns, folder=here)
     assert seen.code == 0, seen.last
@@ -87,7 +88,7 @@ def test_run_with_the_default_method_says_how_long_it_will_take(here, columns):
     assert seen.lines_with("drawing")
 
 
-@columns
+@wide_is_extra
 def test_study(here, columns):
     out = f"study-{columns}"
     options = [
@@ -149,7 +150,7 @@ def test_ctrl_c_before_the_first_step(here, stage):
     assert "--resume" in stopped.last
 
 
-@pytest.mark.parametrize("columns", [80, pytest.param(120, marks=pytest.mark.extra)])
+@wide_is_extra
 def test_the_example(here, columns):
     for name in ("damped_oscillator.py", "damped_oscillator.csv"):
         shutil.copy(EXAMPLE / name, here)

@@ -131,7 +131,11 @@ def test_poisson_band_has_the_exact_centre_and_width_everywhere():
 
 
 @pytest.mark.parametrize(
-    ("told", "network", "tolerance"), [(True, fd.MLP((20,)), 0.1), (False, fd.MLP(), 0.2)]
+    ("told", "network", "tolerance"),
+    [
+        (True, fd.MLP((20,)), 0.1),
+        pytest.param(False, fd.MLP(), 0.2, marks=pytest.mark.extra),
+    ],
 )
 def test_few_data_with_large_errors_do_not_make_it_leave_the_equation(told, network, tolerance):
     """A straight line by u'' = 0: far from the pilot fit its factorisation no longer
@@ -160,6 +164,7 @@ def test_few_data_with_large_errors_do_not_make_it_leave_the_equation(told, netw
     assert np.allclose(band["mean"].values[0], there @ beta, atol=0.3 * half.min())
 
 
+@pytest.mark.extra
 def test_two_groups_with_sizes_of_their_own_agree_with_direct_draws():
     """One size unknown and not the same everywhere, one known; a constant unknown;
     the start exact.

@@ -14,7 +14,7 @@ def test_tables_load_with_all_their_rows():
     assert set(assay["initial_cells"]) == {10_000, 12_000, 14_000, 16_000, 18_000, 20_000}
 
 
-@pytest.mark.slow
+@pytest.mark.extra
 def test_montroll_has_the_exact_intervals():
     """k, C and sd by importance sampling from the exact fiducial density of the
     algebraic solution, and that by two digits known from elsewhere.

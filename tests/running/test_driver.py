@@ -592,7 +592,9 @@ def test_steps_that_could_wait_for_each_other_are_taken_one_by_one(monkeypatch):
     "method",
     [
         pytest.param(fd.Dropout(rate=0.1, train_steps=40, draws=100), marks=pytest.mark.extra),
-        fd.Bayes(chains=1, draws=100, warm_steps=40, leapfrog=2),
+        pytest.param(
+            fd.Bayes(chains=1, draws=100, warm_steps=40, leapfrog=2), marks=pytest.mark.extra
+        ),
         fd.EFI(chains=2, draws=60, effective=10_000),
         pytest.param(fd.EFIGN(draws=100), marks=pytest.mark.extra),
         pytest.param(fd.Laplace(draws=200), marks=pytest.mark.extra),

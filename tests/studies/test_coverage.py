@@ -204,6 +204,7 @@ def _without_seconds(folder: Path) -> list[str]:
     return [",".join(line[:at] + line[at + 1 :]) for line in lines]
 
 
+@pytest.mark.extra
 def test_a_killed_study_resumes_to_the_same_table(tmp_path):
     command = [sys.executable, "-c", SCRIPT.format(here=str(HERE))]
     subprocess.run([*command, str(tmp_path / "whole")], check=True, timeout=300)
