@@ -2,6 +2,8 @@
 
 import sys
 
+from ..running.interrupts import keep_interrupts
+
 # each of the four modules adds its commands to the application
 from . import lists, run_command, show_command, study_command  # noqa: F401
 from .app import app
@@ -11,6 +13,7 @@ def main() -> None:
     """Run the command. ``--set a=1 b=2`` is read as ``--set a=1 --set b=2``, and
     ``--grid`` likewise.
     """
+    keep_interrupts()
     arguments: list[str] = []
     repeating: str | None = None
     for argument in sys.argv[1:]:
