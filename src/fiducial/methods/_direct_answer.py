@@ -13,7 +13,7 @@ from ..numerics.nearby_solutions import LARGEST_MISS
 from ..numerics.resampling import Resampled, resample
 from ..phases.base import AbstractPhase
 from ..phases.direct_draws import BLOCK, DirectDraws
-from ..phases.score_draws import SCORE_BLOCK, ScoreDraws
+from ..phases.score_draws import ScoreDraws
 from . import _checks
 from .base import Answer, Facts, Outcome, WeightedDraws
 
@@ -86,7 +86,7 @@ def draws_around_a_fit(model: Model, draws: int, *, linear: bool = False) -> Abs
             f" '{other.name}' are {type(other.noise).__name__}; give an exact equation, or"
             " Gaussian errors"
         )
-    return ScoreDraws(-(-draws // SCORE_BLOCK), linear=linear)
+    return ScoreDraws(-(-draws // BLOCK), linear=linear)
 
 
 def direct_answer(model: Model, outcome: Outcome, draws: int) -> Answer:

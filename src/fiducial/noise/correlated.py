@@ -130,7 +130,7 @@ class Correlated(AbstractLinearGaussian):
 
     def _factor(self, points: Points, lengths: Sequence[Any]) -> Array:
         """Return the Cholesky factor of the correlations between observations."""
-        series = points.replicate_numbers()
+        series = _series_of(points)
         decay: Any = 0.0
         correlated = series[:, None] == series
         for c, values in points.coordinates().items():
@@ -244,3 +244,12 @@ class Correlated(AbstractLinearGaussian):
             "sd": self._sd,
             "length": self.length,
         }
+
+
+def _series_of(points: Points) -> Array:
+    """Return the series of measurements to which each belongs: the number of equal
+    points before it. Unlike ``Points.replicate_numbers`` it can be traced.
+    """
+    rows = jnp.asarray(points.array)
+    equal = jnp.all(rows[:, None] == rows, axis=2)
+    return jnp.sum(jnp.tril(equal, -1), axis=1)

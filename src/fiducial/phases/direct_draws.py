@@ -15,13 +15,9 @@ from ..numerics.linearisation import Linearisation, linearise, probe
 from ..numerics.nearby_solutions import LARGEST_MISS, MOST_POINTS, NearbySolutions
 from ..numerics.proposals import Proposal, propose_draw
 from ..numerics.tangents import TangentView
-from ._direct_solving import AbstractDrawsAroundFit, solve_block
+from ._direct_solving import BLOCK, AbstractDrawsAroundFit, Solved, solve_block
 from .base import Drawn, Info
 
-BLOCK = 50
-"""Number of draws made at once: enough for products with the same matrices to pay,
-few enough for memory (convention).
-"""
 _LARGEST_CHANGE = 1.0
 """Largest change of a datum by a further step, in its standard errors, at which a refit
 of a free function counts as exact: each datum is one of many (convention).
@@ -44,24 +40,6 @@ class DirectState(NamedTuple):
     theta: Float[Array, " p"]
     fit: Linearisation
     drawn: Drawn
-
-
-class Solved(NamedTuple):
-    """Where a proposal led.
-
-    Attributes:
-        theta: the solution.
-        miss: distance from its goal, in standard errors.
-        found: whether that is near enough.
-        log_density: logarithm of the fiducial density there.
-        rss: residual sum of squares of each noisy group.
-    """
-
-    theta: Float[Array, " p"]
-    miss: Array
-    found: Array
-    log_density: Array
-    rss: dict[str, Array]
 
 
 class DirectDraws(AbstractDrawsAroundFit):

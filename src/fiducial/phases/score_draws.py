@@ -14,13 +14,9 @@ from ..numerics.linear_systems import solve_small
 from ..numerics.linearisation import Linearisation, linearise, probe
 from ..numerics.nearby_solutions import MOST_POINTS, NearbySolutions
 from ..numerics.tangents import TangentView, informed_block
-from ._direct_solving import AbstractDrawsAroundFit, solve_block
+from ._direct_solving import BLOCK, AbstractDrawsAroundFit, Solved, solve_block
 from .base import Drawn, Info
 
-SCORE_BLOCK = 50
-"""Number of draws made at once: enough for products with the same matrices to pay,
-few enough for memory (convention).
-"""
 _FREEDOM = (2.0, 5.0)
 """Smallest and largest number of degrees of freedom of the proposals. Within, it is
 what the data leave for an unknown noise size, on which the tails of the fiducial
@@ -72,23 +68,6 @@ class _Proposal(NamedTuple):
     linear_log_density: Array
 
 
-class _Solved(NamedTuple):
-    """Where a proposal led.
-
-    Attributes:
-        theta: the solution.
-        miss: distance from its goal, in standard errors.
-        found: whether that is near enough.
-        log_density: logarithm of the fiducial density of coordinates and noise
-            parameters there.
-    """
-
-    theta: Float[Array, " p"]
-    miss: Array
-    found: Array
-    log_density: Array
-
-
 class ScoreDraws(AbstractDrawsAroundFit):
     """Importance sampling in the coordinates of the solution and the noise parameters.
 
@@ -113,7 +92,7 @@ class ScoreDraws(AbstractDrawsAroundFit):
         fit = linearise(frozen, theta, data)
         density = GeneralisedDensity(model, NearbySolutions(frozen, fit), data)
         mode, root = _find_mode(density)
-        none, probes = jnp.zeros(SCORE_BLOCK), jnp.zeros((SCORE_BLOCK, fit.probe.size))
+        none, probes = jnp.zeros(BLOCK), jnp.zeros((BLOCK, fit.probe.size))
         extra = {
             "log_weight": none,
             "linear_log_weight": none,
@@ -122,7 +101,7 @@ class ScoreDraws(AbstractDrawsAroundFit):
             "probe": probes,
             "linear_probe": probes,
         }
-        drawn = Drawn(jnp.zeros((SCORE_BLOCK, theta.size)), extra)
+        drawn = Drawn(jnp.zeros((BLOCK, theta.size)), extra)
         return ScoreState(theta, fit, mode, root, drawn)
 
     def step(
@@ -139,29 +118,31 @@ class ScoreDraws(AbstractDrawsAroundFit):
     def _block(self, model: Model, data: Data, state: ScoreState, key: PRNGKeyArray) -> Drawn:
         solutions = NearbySolutions(freeze_noise(model, state.theta), state.fit)
         density = GeneralisedDensity(model, solutions, data)
-        keys = jax.random.split(key, SCORE_BLOCK)
+        keys = jax.random.split(key, BLOCK)
         proposals = jax.vmap(lambda own: _propose(density, state, own))(keys)
 
         def evaluate(
             proposal: _Proposal, theta: Array, view: TangentView, largest: float
-        ) -> _Solved:
+        ) -> Solved:
             miss = solutions.miss(view.noisy, view.exact, proposal.goal)
             turn = solutions.turn(view)
             along_moves = density.at(NoisyMeans(view.noisy, view.tangent), proposal.noise)
-            return _Solved(
+            return Solved(
                 theta=theta,
                 miss=miss,
                 found=miss <= largest,
                 log_density=along_moves - solve_small(turn, turn[:, :0])[1],
+                rss={},
             )
 
         if self.linear:
             solved = jax.vmap(
-                lambda proposal, theta: _Solved(
+                lambda proposal, theta: Solved(
                     theta=theta,
                     miss=jnp.asarray(0.0),
                     found=jnp.asarray(True),
                     log_density=proposal.linear_log_density,
+                    rss={},
                 )
             )(proposals, state.fit.theta + proposals.goal @ state.fit.along.T)
         else:
@@ -241,9 +222,7 @@ def _propose(density: GeneralisedDensity, state: ScoreState, key: PRNGKeyArray) 
     )
 
 
-def _finish(
-    model: Model, solutions: NearbySolutions, proposal: _Proposal, solved: _Solved
-) -> Drawn:
+def _finish(model: Model, solutions: NearbySolutions, proposal: _Proposal, solved: Solved) -> Drawn:
     """Return draws with their weights, and what they are judged by."""
     fit = solutions.fit
     theta = solved.theta.at[model.noise_slice].set(proposal.noise)

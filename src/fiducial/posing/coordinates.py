@@ -114,10 +114,13 @@ class Points(eqx.Module):
         rows, index = np.unique(self.array, axis=0, return_inverse=True)
         return Points(self.names, rows), index.reshape(-1)
 
-    def replicate_numbers(self) -> Any:
+    def replicate_numbers(self) -> np.ndarray:
         """Return for every point the number of equal points before it."""
-        equal = (self.array[:, None] == self.array).all(axis=2)
-        return (equal & (np.tri(len(self), k=-1) > 0)).sum(axis=1)
+        _, index = self.distinct()
+        order = np.argsort(index, kind="stable")
+        number = np.empty(len(self), int)
+        number[order] = np.arange(len(self)) - np.searchsorted(index[order], index[order])
+        return number
 
     def coordinates(self) -> dict[str, np.ndarray]:
         """Return the values of each coordinate by its name."""

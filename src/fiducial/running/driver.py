@@ -106,7 +106,7 @@ class Runner:
             seed: seed of all random numbers.
             first: number of the first data set, for random keys, so that a data set's
                 answer does not depend on the shard it is in.
-            placement: where was measured, with a leading axis for data sets that have
+            placement: where it was measured, with a leading axis for data sets that have
                 places of their own; by default where the problem's own data were.
             checkpoint: where to store progress.
             resume: go on from the checkpoint.

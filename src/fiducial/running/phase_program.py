@@ -35,7 +35,7 @@ class Measured(NamedTuple):
     """What a program is given about all data sets.
 
     Attributes:
-        placement: where was measured: for all data sets together, or for each of them,
+        placement: where it was measured: for all data sets together, or for each of them,
             with a leading axis (see ``PhaseProgram``).
         data: observed values by group, (data set, n).
     """
