@@ -95,14 +95,22 @@ def fitted():
     return fit
 
 
+def spread(values, density, draws):
+    """Return the standard deviation, and its relative Monte-Carlo error."""
+    share = density / np.sum(density)
+    off = values - share @ values
+    variance = share @ off**2
+    return np.sqrt(variance), np.sqrt((share @ off**4 / variance**2 - 1) / (4 * draws))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False], ids=["size known", "size unknown"])
 @pytest.mark.parametrize(
     "method", [fd.EFIDirect, pytest.param(fd.EFILinear, marks=pytest.mark.extra)]
 )
 def test_draws_agree_with_quadrature(known, method, fitted):
-    """Limits within four Monte-Carlo errors; for the linear model with a tenth of the
-    width for the curvature that it leaves out.
+    """Limits and standard deviation within four Monte-Carlo errors; for the linear model
+    with a tenth of the width for the curvature that it leaves out.
     """
     result = fitted(method, known)
     draws = result.facts["effective_draws"]
@@ -118,6 +126,8 @@ def test_draws_agree_with_quadrature(known, method, fitted):
         assert np.all(np.abs(found - exact) < near), (found, exact, near)
 
     agree(table.loc["k", ["lower", "upper"]], *limits(k, density.sum(axis=1), draws))
+    sd, error = spread(k, density.sum(axis=1), draws)
+    assert table.loc["k", "sd"] == pytest.approx(sd, rel=4 * error + curvature)
     if not known:
         found = np.log(table.loc["size_u", ["lower", "upper"]].astype(float))
         agree(found, *limits(logs, density.sum(axis=0), draws))
